@@ -1,0 +1,58 @@
+"""What every attention mechanism is: two functions and a few words."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from jaxtyping import Float
+from torch import Tensor
+
+from core.attention.masks import Mask
+
+
+class Attend(Protocol):
+    """The output of attention; masks and causality as in `core.attention.masks`."""
+
+    def __call__(
+        self,
+        query: Float[Tensor, "batch head q dim"],
+        key: Float[Tensor, "batch kv_head k dim"],
+        value: Float[Tensor, "batch kv_head k value_dim"],
+        *,
+        mask: Mask | None = None,
+        is_causal: bool = False,
+        scale: float | None = None,
+        dropout_p: float = 0.0,
+    ) -> Float[Tensor, "batch head q value_dim"]:
+        """Attend."""
+        ...
+
+
+class Weights(Protocol):
+    """The matrix that `attend` implies: rows look, columns are looked at, rows sum to 1."""
+
+    def __call__(
+        self,
+        query: Float[Tensor, "batch head q dim"],
+        key: Float[Tensor, "batch kv_head k dim"],
+        *,
+        mask: Mask | None = None,
+        is_causal: bool = False,
+        scale: float | None = None,
+    ) -> Float[Tensor, "batch head q k"]:
+        """Weights, in float32 at least."""
+        ...
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """One way to attend, under one contract (tests/core/test_mechanisms.py runs it)."""
+
+    name: str
+    title: str
+    source: str  # paper and link
+    exact: bool  # softmax attention, to rounding
+    cost: str  # in words, N positions, d dimensions
+    attend: Attend
+    weights: Weights
+    any_mask: bool = True  # False: `attend` takes masks of keys and causal ones only, and says so
+    has_dropout: bool = True  # False: dropout_p > 0 is refused with a sentence
