@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from core.capture import Trace
     from core.models.geometry import Geometry
+    from core.trace import Trace
 
 
 class Position(NamedTuple):
@@ -43,7 +43,9 @@ class Group:
     calls: tuple[int, ...]  # index into trace.calls, one a layer
     queries: tuple[tuple[Position, ...], ...]  # per batch item, cut to its own length
     keys: tuple[tuple[Position, ...], ...]
-    first_query: tuple[int, ...] = ()  # per batch item, where its own positions start (left padding)
+    first_query: tuple[
+        int, ...
+    ] = ()  # per batch item, where its own positions start (left padding)
     first_key: tuple[int, ...] = ()
 
 

@@ -51,21 +51,46 @@ def check_mask(mask: Mask, shape: tuple[int, int, int, int]) -> None:
         )
 
 
+def merged(mask: Mask | None, is_causal: bool, q: int, k: int) -> Mask | None:
+    """The mask and causality (top-left) as one mask that forbids with False or minus infinity.
+
+    Its axes are still to be broadcast. None where every query may look at every key, or where
+    `is_causal` says it all.
+    """
+    if mask is None:
+        return None
+    visible = allowed(mask)
+    if is_causal:
+        visible = visible & causal_mask(q, k, device=mask.device)
+    return visible if mask.dtype == torch.bool else mask.masked_fill(~visible, -torch.inf)
+
+
 def masked_softmax(
     scores: Float[Tensor, "batch head q k"], mask: Mask | None, is_causal: bool
 ) -> Float[Tensor, "batch head q k"]:
     """Softmax over the keys that are allowed; a row with no allowed key is all zeros, not NaN.
 
-    Writes into `scores`, which the caller has just made.
+    Writes into `scores`, which the caller has just made. Scores that are NaN stay NaN: a broken
+    model shall not look like a masked one.
+
+    Raises:
+        ValueError: if the mask cannot be broadcast to the scores.
     """
-    if mask is not None:
-        check_mask(mask, tuple(scores.shape))
-        if mask.dtype != torch.bool:
-            scores = scores.add_(mask)
-        scores = scores.masked_fill_(~allowed(mask), -torch.inf)
-    if is_causal:
-        q, k = scores.shape[-2:]
-        scores = scores.masked_fill_(~causal_mask(q, k, device=scores.device), -torch.inf)
-    if mask is None:  # causal rows always see their own key, or key 0
+    q, k = scores.shape[-2:]
+    if mask is None:
+        if is_causal:
+            ahead = torch.ones(q, k, dtype=torch.bool, device=scores.device).triu_(1)
+            scores.masked_fill_(ahead, -torch.inf)
         return scores.softmax(dim=-1)
-    return scores.softmax(dim=-1).nan_to_num_(nan=0.0)
+    check_mask(mask, tuple(scores.shape))
+    bias = merged(mask, is_causal, q, k)
+    visible = allowed(bias)
+    blind = ~visible.any(dim=-1, keepdim=True)
+    some_blind = bool(blind.any())
+    if mask.dtype == torch.bool:
+        scores.masked_fill_(~(visible | blind) if some_blind else ~visible, -torch.inf)
+    else:
+        scores.add_(bias.masked_fill(blind, 0) if some_blind else bias)
+    weights = scores.softmax(dim=-1)
+    # Not in place: the gradient of softmax needs its result as it was.
+    return weights.masked_fill(blind, 0) if some_blind else weights

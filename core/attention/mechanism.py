@@ -1,7 +1,7 @@
 """What every attention mechanism is: two functions and a few words."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
@@ -9,6 +9,7 @@ from torch import Tensor
 from core.attention.masks import Mask
 
 
+@runtime_checkable
 class Attend(Protocol):
     """The output of attention; masks and causality as in `core.attention.masks`."""
 
@@ -27,6 +28,7 @@ class Attend(Protocol):
         ...
 
 
+@runtime_checkable
 class Weights(Protocol):
     """The matrix that `attend` implies: rows look, columns are looked at, rows sum to 1."""
 

@@ -5,6 +5,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 
+def group_size(heads: int, kv_heads: int) -> int:
+    """How many query heads share one key head.
+
+    Raises:
+        ValueError: if kv_head does not divide head.
+    """
+    if heads % kv_heads:
+        raise ValueError(f"kv_head must divide head: {heads} query and {kv_heads} key heads came")
+    return heads // kv_heads
+
+
 def expand_kv_heads(
     key: Float[Tensor, "batch kv_head k dim"], heads: int
 ) -> Float[Tensor, "batch head k dim"]:
@@ -13,10 +24,8 @@ def expand_kv_heads(
     Raises:
         ValueError: if kv_head does not divide head.
     """
-    kv_heads = key.shape[1]
-    if heads % kv_heads:
-        raise ValueError(f"kv_head must divide head: {heads} query and {kv_heads} key heads came")
-    return key if heads == kv_heads else key.repeat_interleave(heads // kv_heads, dim=1)
+    group = group_size(heads, key.shape[1])
+    return key if group == 1 else key.repeat_interleave(group, dim=1)
 
 
 def exact_dtype(dtype: torch.dtype) -> torch.dtype:

@@ -1,0 +1,77 @@
+"""The one custom component: mosaic, map, arcs, sentence, picture (see core/picture)."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import streamlit as st
+
+from core.picture.source import script, style
+from core.picture.views import Head, ViewData
+
+Callback = Callable[[], None]
+
+CANVAS = st.components.v2.component(
+    "headlight_canvas", js=f"{script()}\nexport default render;\n", css=style()
+)
+
+
+class PatchQuery(NamedTuple):
+    """A patch that the visitor made the query."""
+
+    row: int
+    column: int
+
+
+class PatchesChoice(NamedTuple):
+    """What was chosen on the picture; None until something is."""
+
+    head: Head | None
+    query: PatchQuery | None
+
+
+def ignore() -> None:
+    """Streamlit lists a state among the results only where it has a callback."""
+
+
+def mosaic(data: ViewData, *, key: str, on_head_change: Callback = ignore) -> Head | None:
+    """Show all heads (`mosaic_data`); the head clicked last, None before the first click."""
+    return head_of(CANVAS(data=data, key=key, on_head_change=on_head_change).head)
+
+
+def head_map(data: ViewData, *, key: str, on_row_change: Callback = ignore) -> int | None:
+    """Show one head as map or arcs (`map_data`); the pinned row, None where there is none."""
+    return row_of(CANVAS(data=data, key=key, on_row_change=on_row_change).row)
+
+
+def sentence(data: ViewData, *, key: str) -> None:
+    """Show the tokens (`sentence_data`); a click pins a row of the map, which reports it."""
+    CANVAS(data=data, key=key)
+
+
+def patches(
+    data: ViewData,
+    *,
+    key: str,
+    on_query_change: Callback = ignore,
+    on_head_change: Callback = ignore,
+) -> PatchesChoice:
+    """Show a picture with all heads (`patches_data`); the head and the patch chosen last."""
+    result = CANVAS(
+        data=data, key=key, on_query_change=on_query_change, on_head_change=on_head_change
+    )
+    return PatchesChoice(head_of(result.head), query_of(result.query))
+
+
+def head_of(state: Mapping[str, int] | None) -> Head | None:
+    """The browser's choice as a head; it also carries the time, so that no click goes unnoticed."""
+    return None if state is None else Head(state["layer"], state["head"])
+
+
+def row_of(state: Mapping[str, int | None] | None) -> int | None:
+    """The browser's pinned row."""
+    return None if state is None else state["query"]
+
+
+def query_of(state: Mapping[str, int] | None) -> PatchQuery | None:
+    """The browser's choice of a patch."""
+    return None if state is None else PatchQuery(state["row"], state["column"])

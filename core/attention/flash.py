@@ -1,0 +1,198 @@
+"""Flash attention: softmax attention block by block, no N x N matrix ever kept.
+
+Sources: Dao et al. 2022, algorithm 1, https://arxiv.org/abs/2205.14135; the kernels are PyTorch's
+own (`F.scaled_dot_product_attention`) and, on CUDA, the `flash_attn` package where it is installed.
+
+PyTorch changes to its maths kernel without a word when flash does not fit. Nothing here does: what
+only the layout prevents is laid out anew, everything else is refused with the reason.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from jaxtyping import Float
+from torch import Tensor
+
+from core.attention.masks import Mask, check_mask, merged
+from core.attention.mechanism import Mechanism
+from core.attention.shapes import exact_dtype, expand_kv_heads, group_size
+from core.attention.standard import weights
+from core.errors import MechanismError
+
+FLASH_CHOICE = 1  # the value of SDPBackend.FLASH_ATTENTION
+CUDA_MAX_DIM = 256
+CUDA_DIM_STEP = 8  # PyTorch's CUDA kernel wants a head dimension in steps of 8
+HALVES = (torch.float16, torch.bfloat16)
+
+Heads = Float[Tensor, "batch head position dim"]
+
+
+def attend(
+    query: Float[Tensor, "batch head q dim"],
+    key: Float[Tensor, "batch kv_head k dim"],
+    value: Float[Tensor, "batch kv_head k value_dim"],
+    *,
+    mask: Mask | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    dropout_p: float = 0.0,
+) -> Float[Tensor, "batch head q value_dim"]:
+    """Softmax attention by a flash kernel, and by no other.
+
+    Raises:
+        MechanismError: if no flash kernel takes these inputs; the message gives the reason.
+        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
+    """
+    group_size(query.shape[1], key.shape[1])
+    if mask is not None:
+        check_mask(mask, (*query.shape[:3], key.shape[2]))
+    if not (query.numel() and key.numel() and value.numel()):
+        return query.new_zeros(*query.shape[:3], value.shape[-1])
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    kernel = {"cpu": _on_cpu, "cuda": _on_cuda}.get(query.device.type)
+    if kernel is None:
+        raise MechanismError(f"flash: no flash kernel runs on {query.device.type}.")
+    width = max(query.shape[-1], value.shape[-1])
+    query, key, padded = (_laid_out(tensor, width) for tensor in (query, key, value))
+    output = kernel(query, key, padded, mask, is_causal, scale, dropout_p)
+    return output[..., : value.shape[-1]]
+
+
+def unavailable(device: torch.device | str, dtype: torch.dtype) -> str | None:
+    """None where a flash kernel runs, else the reason; found by running a tiny tensor."""
+    try:
+        tiny = torch.zeros(1, 1, 2, 8, device=device, dtype=dtype)
+        attend(tiny, tiny, tiny)
+    # A build without the device's backend raises AssertionError, a missing driver RuntimeError.
+    except (MechanismError, RuntimeError, AssertionError) as error:
+        return re.split(r"\.\s|\n", str(error))[0]
+    return None
+
+
+def _laid_out(tensor: Heads, width: int) -> Heads:
+    """The same numbers as the kernels want them: last stride 1, zeros up to `width`.
+
+    Zeros change no score, and the columns they add to the output are cut off.
+    """
+    if tensor.shape[-1] < width:
+        return F.pad(tensor, (0, width - tensor.shape[-1]))
+    if tensor.stride(-1) != 1:
+        return tensor.clone(memory_format=torch.contiguous_format)
+    return tensor
+
+
+def _on_cpu(
+    query: Heads,
+    key: Heads,
+    value: Heads,
+    mask: Mask | None,
+    is_causal: bool,
+    scale: float,
+    dropout_p: float,
+) -> Heads:
+    """PyTorch's CPU kernel, asked first whether it is the one that will run.
+
+    `torch.nn.attention.sdpa_kernel` would pin it too, but its switches belong to the whole process,
+    and other threads run other models at the same time.
+    """
+    if mask is not None:
+        mask = merged(mask, is_causal, query.shape[2], key.shape[2])
+        is_causal = False
+        if mask.dtype != torch.bool:
+            mask = mask.to(exact_dtype(query.dtype))
+        mask = mask[None] if mask.ndim == 3 else mask
+    how = {"scale": scale, "enable_gqa": query.shape[1] != key.shape[1]}
+    arguments = (query, key, value, mask, dropout_p, is_causal)
+    if torch._fused_sdp_choice(*arguments, **how) != FLASH_CHOICE:
+        raise MechanismError(f"flash: {_cpu_obstacle(query, mask, dropout_p)}.")
+    return F.scaled_dot_product_attention(*arguments, **how)
+
+
+def _cpu_obstacle(query: Heads, mask: Mask | None, dropout_p: float) -> str:
+    """Why PyTorch would run another kernel than flash."""
+    if dropout_p > 0:
+        return f"the CPU kernel has no dropout; dropout_p = {dropout_p} came"
+    if mask is not None and mask.requires_grad:
+        return "the CPU kernel gives no gradient to a mask; one that requires it came"
+    return (
+        f"PyTorch's CPU kernel does not take {query.dtype} queries of shape {tuple(query.shape)} "
+        f"{'without' if mask is None else 'with'} a mask (or flash is switched off in this process)"
+    )
+
+
+def _on_cuda(
+    query: Heads,
+    key: Heads,
+    value: Heads,
+    mask: Mask | None,
+    is_causal: bool,
+    scale: float,
+    dropout_p: float,
+) -> Heads:
+    """The `flash_attn` package where it is installed, else PyTorch's CUDA kernel.
+
+    That kernel is called by its own name: the public function would need process-wide switches.
+    """
+    if query.dtype not in HALVES or query.shape[-1] > CUDA_MAX_DIM or mask is not None:
+        raise MechanismError(
+            f"flash: CUDA kernels take float16 or bfloat16, at most {CUDA_MAX_DIM} dimensions and "
+            f"no mask; {query.dtype}, {query.shape[-1]} dimensions and "
+            f"{'no' if mask is None else 'a'} mask came."
+        )
+    kernel = _package_kernel() or _torch_cuda_kernel
+    if not is_causal:
+        return kernel(query, key, value, scale, dropout_p, False)
+    # These kernels align a causal rectangle at its bottom right. The square that all queries with
+    # a key of their own form has one alignment only; later queries see every key.
+    square = min(query.shape[2], key.shape[2])
+    own = (query[:, :, :square], key[:, :, :square], value[:, :, :square])
+    output = kernel(*own, scale, dropout_p, True)
+    if query.shape[2] == square:
+        return output
+    later = kernel(query[:, :, square:], key, value, scale, dropout_p, False)
+    return torch.cat([output, later], dim=2)
+
+
+def _torch_cuda_kernel(
+    query: Heads, key: Heads, value: Heads, scale: float, dropout_p: float, is_causal: bool
+) -> Heads:
+    heads, width = query.shape[1], query.shape[-1]
+    padded = -(-width // CUDA_DIM_STEP) * CUDA_DIM_STEP
+    key, value = expand_kv_heads(key, heads), expand_kv_heads(value, heads)
+    query, key, value = (_laid_out(tensor, padded) for tensor in (query, key, value))
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention
+    return kernel(query, key, value, dropout_p, is_causal, scale=scale)[0][..., :width]
+
+
+@cache
+def _package_kernel() -> Callable[..., Heads] | None:
+    """The `flash_attn` package's kernel in our axes, or None where it is not installed."""
+    try:
+        from flash_attn import flash_attn_func
+    except ImportError:
+        return None
+
+    def kernel(
+        query: Heads, key: Heads, value: Heads, scale: float, dropout_p: float, is_causal: bool
+    ) -> Heads:
+        turned = (tensor.transpose(1, 2) for tensor in (query, key, value))
+        output = flash_attn_func(
+            *turned, dropout_p=dropout_p, softmax_scale=scale, causal=is_causal
+        )
+        return output.transpose(1, 2)
+
+    return kernel
+
+
+FLASH = Mechanism(
+    name="flash",
+    title="Flash",
+    source="Dao et al. 2022, https://arxiv.org/abs/2205.14135",
+    exact=True,
+    cost="time grows as N x N, memory as N",
+    attend=attend,
+    weights=weights,
+)

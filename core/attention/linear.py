@@ -1,0 +1,137 @@
+"""Linear attention: a positive feature map in place of softmax, so that keys add up to one matrix.
+
+Source: Katharopoulos et al. 2020, equations 5 to 9, https://arxiv.org/abs/2006.16236
+
+out_i = phi(q_i) S / phi(q_i) z, with S = sum_j phi(k_j) v_j^T and z = sum_j phi(k_j) over the keys
+that query i may see, and phi(x) = elu(x) + 1. It is no approximation of softmax: weights differ.
+
+`scale` is accepted because every caller has one, and has no part in this: it is the temperature of
+a softmax, and the published feature map takes queries and keys as they come.
+"""
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from jaxtyping import Float
+from torch import Tensor
+
+from core.attention.masks import Mask, check_mask
+from core.attention.mechanism import Mechanism
+from core.attention.separable import (
+    block_rows,
+    blocks,
+    boolean_mask,
+    refuse_dropout,
+    separable_mask,
+)
+from core.attention.shapes import exact_dtype, expand_kv_heads, group_size
+
+Rows = Float[Tensor, "batch head rows dim"]
+
+
+def feature_map(x: Rows) -> Rows:
+    """elu(x) + 1, as exp(min(x, 0)) + max(x, 0).
+
+    The two are equal, but elu takes 1 off and adds it again: below -17 it leaves 0 in float32, and
+    its exponential is several times slower.
+    """
+    return x.clamp(max=0).exp_() + x.relu()
+
+
+def weights(
+    query: Float[Tensor, "batch head q dim"],
+    key: Float[Tensor, "batch kv_head k dim"],
+    *,
+    mask: Mask | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,  # noqa: ARG001
+) -> Float[Tensor, "batch head q k"]:
+    """phi(q) phi(k)^T, every row divided by its sum; any mask that only hides is taken here.
+
+    In float32 at least. A row with no allowed key is all zeros.
+
+    Raises:
+        MechanismError: if the mask adds numbers to the scores.
+        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
+    """
+    exact = exact_dtype(query.dtype)
+    key = expand_kv_heads(key, query.shape[1])
+    products = feature_map(query.to(exact)) @ feature_map(key.to(exact)).mT
+    if mask is not None:
+        check_mask(mask, tuple(products.shape))
+        products = products.masked_fill(~boolean_mask("linear", mask), 0)
+    if is_causal:
+        products = products.tril()
+    return normalised(products, products.sum(dim=-1, keepdim=True))
+
+
+def attend(
+    query: Float[Tensor, "batch head q dim"],
+    key: Float[Tensor, "batch kv_head k dim"],
+    value: Float[Tensor, "batch kv_head k value_dim"],
+    *,
+    mask: Mask | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,  # noqa: ARG001
+    dropout_p: float = 0.0,
+) -> Float[Tensor, "batch head q value_dim"]:
+    """`weights @ v` without the weights: one dim x value_dim matrix a head, and a block of rows.
+
+    Raises:
+        MechanismError: for dropout, and for a mask that is not of keys or causal.
+        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
+    """
+    refuse_dropout("linear", dropout_p)
+    batch, heads, q, dim = query.shape
+    k = key.shape[2]
+    group_size(heads, key.shape[1])
+    limits = separable_mask("linear", mask, is_causal, (batch, heads, q, k))
+    exact = exact_dtype(query.dtype)
+
+    def keys_and_values(place: slice) -> tuple[Rows, Rows]:
+        features = feature_map(expand_kv_heads(key[:, :, place], heads).to(exact))
+        hidden = limits.hidden(place)
+        if hidden is not None:
+            features = features.masked_fill_(hidden, 0)
+        return features, with_ones(expand_kv_heads(value[:, :, place], heads).to(exact))
+
+    rows = block_rows(batch * heads, 2 * dim)
+    state = query.new_zeros(batch, heads, dim, value.shape[-1] + 1, dtype=exact)
+    for place in blocks(limits.shared(k), rows):
+        features, values = keys_and_values(place)
+        state = state + features.mT @ values
+    outputs = []
+    for step in limits.steps(q, k, rows):
+        looking = feature_map(query[:, :, step.queries].to(exact))
+        sums = looking @ state
+        if step.keys.start < step.keys.stop:
+            features, values = keys_and_values(step.keys)
+            sums = sums + (looking @ features.mT).tril_(step.diagonal) @ values
+            state = state + features.mT @ values
+        outputs.append(normalised(sums[..., :-1], sums[..., -1:]).to(query.dtype))
+    return torch.cat(outputs, dim=2)
+
+
+def with_ones(value: Rows) -> Rows:
+    """The values and a column of ones: the same product then yields the sum of the weights."""
+    return F.pad(value, (0, 1), value=1.0)
+
+
+def normalised(
+    numerator: Float[Tensor, "batch head rows columns"],
+    denominator: Float[Tensor, "batch head rows 1"],
+) -> Float[Tensor, "batch head rows columns"]:
+    """The quotient, and 0 where a query had no allowed key (its sums are all 0)."""
+    return numerator / denominator.masked_fill(denominator == 0, 1)
+
+
+LINEAR = Mechanism(
+    name="linear",
+    title="Linear",
+    source="Katharopoulos et al. 2020, https://arxiv.org/abs/2006.16236",
+    exact=False,
+    cost="time grows as N x d x d, memory as d x d",
+    attend=attend,
+    weights=weights,
+    any_mask=False,
+    has_dropout=False,
+)

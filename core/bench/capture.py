@@ -1,0 +1,159 @@
+"""What capture and maps cost: the table of `python -m core bench capture`.
+
+Every figure is a ratio inside one process, A B C A B C, or a count; see `core.bench.timing`.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from core import maps
+from core.attention import MECHANISMS
+from core.bench.report import Line, exactly
+from core.bench.timing import Spread, interleaved, ratio
+from core.capture import capture
+from core.models import load
+from core.models.images import sample_picture
+from core.models.model import Model
+from core.models.vision import VisionModel
+from core.picture.encode import encode_each, encode_map
+from core.picture.views import map_data, mosaic_data
+from core.reading import Choice, HeadView, head_view, mosaic_view
+from core.trace import AttentionCall
+from core.types import Prepared, Run
+
+WORDS = "the quick brown fox jumps over the lazy dog and runs into the dark old wood again "
+
+
+def lines() -> Iterator[Line]:
+    """All measurements, one after another; a few minutes on two cores."""
+    minilm, vit, smollm2 = (load(name, device="cpu") for name in ("minilm", "focus-vit", "smollm2"))
+    with torch.inference_mode():
+        text = exact_length(minilm, 512)
+        yield recording("minilm, 512 tokens", minilm, text, rounds=41)
+        yield recording("focus-vit, 1,370 positions", vit, square_picture(vit), rounds=15)
+        yield against_eager(smollm2, exact_length(smollm2, 1024))
+        yield kept("minilm, 512 tokens", minilm.run(text), 1 / 7)
+        yield kept("smollm2, 2,048 tokens", smollm2.run(exact_length(smollm2, 2048)), 1 / 20)
+        yield row_of_map(random_call(4096))
+        yield map_of_product(random_call(2048))
+        yield from sent(minilm.run(text))
+        yield from mechanisms()
+
+
+def recording(what: str, model: Model, prepared: Prepared, rounds: int) -> Line:
+    """A forward pass that is recorded, beside one that is not."""
+
+    def recorded() -> None:
+        with capture():
+            model.forward(prepared)
+
+    works = {"recorded": recorded, "plain": lambda: model.forward(prepared)}
+    samples = interleaved(works, rounds=rounds)
+    return Line(f"forward with capture / plain: {what}", ratio(samples, "recorded", "plain"), 1.03)
+
+
+def against_eager(model: Model, prepared: Prepared) -> Line:
+    """A recorded forward pass, beside the eager one that returns every map."""
+
+    def recorded() -> None:
+        model.module.set_attn_implementation("sdpa")
+        with capture():
+            model.forward(prepared)
+
+    def eager() -> None:
+        model.module.set_attn_implementation("eager")
+        model.module(**prepared.tensors, output_attentions=True, use_cache=False, logits_to_keep=1)
+
+    samples = interleaved({"recorded": recorded, "eager": eager})
+    model.module.set_attn_implementation("sdpa")
+    what = "forward with capture / eager with output_attentions: smollm2, 1,024"
+    return Line(what, ratio(samples, "recorded", "eager"), 0.45)
+
+
+def kept(what: str, run: Run, bar: float) -> Line:
+    """Bytes that a trace keeps, beside layers x heads x N x N float32 weights."""
+    eager = sum(
+        4 * call.query.shape[0] * call.heads * call.query.shape[2] * call.key.shape[2]
+        for call in run.trace.calls
+    )
+    return Line(f"bytes kept / eager's maps: {what}", exactly(run.trace.nbytes / eager), bar)
+
+
+def row_of_map(call: AttentionCall) -> Line:
+    """One row, beside the whole map of its head."""
+    works = {"row": lambda: maps.row(call, 0, 2000), "map": lambda: maps.head_map(call, 0)}
+    samples = interleaved(works, rounds=15)
+    return Line("one row / one head map: N = 4,096", ratio(samples, "row", "map"), 1 / 200)
+
+
+def map_of_product(call: AttentionCall) -> Line:
+    """A head's map, beside the bare product of its q and k."""
+    query, key = call.query[0, 0], call.key[0, 0]
+    works = {"map": lambda: maps.head_map(call, 0), "product": lambda: query @ key.T}
+    samples = interleaved(works, rounds=31)
+    return Line("one head map / bare q k^T: N = 2,048", ratio(samples, "map", "product"), 1.8)
+
+
+def sent(run: Run) -> Iterator[Line]:
+    """Bytes and server time of what the page sends for a head and for the mosaic."""
+    choice = Choice(layer=2, head=5)
+    mosaic = mosaic_view(run, choice)
+    # minilm has 72 heads; the bar is for 144.
+    whole = mosaic_data(encode_each(np.concatenate([mosaic, mosaic])), run="bench")
+    yield Line(
+        "bytes sent for one new head: 512 tokens", exactly(_size(_head(run, choice))), 150, "kB"
+    )
+    yield Line("bytes sent for a mosaic of 144 heads: 512 tokens", exactly(_size(whole)), 200, "kB")
+    samples = interleaved({"head": lambda: _head(run, choice)}, rounds=15)["head"]
+    spread = Spread.of([1000 * sample for sample in samples])
+    yield Line("server time, click on a head to its picture: 512 tokens", spread, 100, "ms")
+
+
+def mechanisms() -> Iterator[Line]:
+    """Linear and favor beside flash, on random tensors."""
+    call = random_call(4096)
+    value = torch.randn_like(call.key)
+    works: dict[str, Callable[[], Tensor]] = {
+        "flash": lambda: F.scaled_dot_product_attention(call.query, call.key, value)
+    }
+    for name in ("linear", "favor"):
+        attend = MECHANISMS[name].attend
+        works[name] = lambda attend=attend: attend(call.query, call.key, value)
+    samples = interleaved(works, rounds=15)
+    for name, bar in (("linear", 0.09), ("favor", 0.35)):
+        what = f"{name} / flash: N = 4,096, 8 heads, dim 64"
+        yield Line(what, ratio(samples, name, "flash"), bar)
+
+
+def random_call(length: int) -> AttentionCall:
+    """A recorded call of 8 heads of 64 dimensions with normal q and k."""
+    rng = torch.Generator().manual_seed(0)
+    query, key = torch.randn(2, 1, 8, length, 64, generator=rng)
+    return AttentionCall(query, key, None, False, 64**-0.5, None, "flash (cpu)")
+
+
+def exact_length(model: Model, tokens: int) -> Prepared:
+    """A text that the model reads as exactly so many tokens."""
+    prepared = model.prepare(WORDS * (tokens // 10))
+    ids = prepared.tensors["input_ids"][:, :tokens]
+    return model.prepare(model.tokenizer.decode(ids[0], skip_special_tokens=True))
+
+
+def square_picture(model: VisionModel) -> Prepared:
+    """A square sample: at focus-vit's 518 pixels 37 x 37 patches and CLS are 1,370 positions."""
+    return model.prepare(sample_picture("astronaut"))
+
+
+def _head(run: Run, choice: Choice) -> dict:
+    view: HeadView = head_view(run, choice)
+    labels = [[position.label for position in side] for side in (view.queries, view.keys)]
+    return map_data(encode_map(view.weights, view.allowed), *labels, run="bench")
+
+
+def _size(data: dict) -> float:
+    return len(json.dumps(data).encode()) / 1000

@@ -1,0 +1,215 @@
+"""Capture: record q, k and mask of every attention call of any model, and route it if asked.
+
+Every fast attention in PyTorch ends in `F.scaled_dot_product_attention`; a TorchFunctionMode sees
+that call whatever library made it. No map is computed here: see `core.maps`. The stack of modes is
+per thread, so two visitors never see each other's traces.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from inspect import signature
+from types import FunctionType
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from core.attention import MECHANISMS
+from core.attention.mechanism import Mechanism
+from core.trace import AttentionCall, Trace
+
+KERNELS = {0: "maths", 1: "flash", 2: "memory-efficient", 3: "cuDNN"}
+
+# A view of less than a quarter of its storage (a static cache, say) is copied, or keeping it would
+# keep the rest alive. A packed qkv projection stays a view: copying costs time, keeping v a third.
+COPY_BELOW = 0.25
+
+
+_thread = threading.local()
+
+
+@contextmanager
+def capture(
+    mechanism: str | None = None,
+    *,
+    record: bool = True,
+    verify_rows: int = 0,
+    on_call: Callable[[int], None] | None = None,
+) -> Iterator[Trace]:
+    """Record every attention call made inside the block by this thread.
+
+    Args:
+        mechanism: name in MECHANISMS that every call is routed to; None leaves the kernel alone.
+        record: False only routes, to time a mechanism without recording.
+        verify_rows: check that many query rows of each call against softmax(qk)v as it runs.
+        on_call: told the number of calls so far after each one; may raise to stop the model.
+
+    Raises:
+        ValueError: if the mechanism is unknown, or a capture is already open in this thread.
+    """
+    if mechanism is not None and mechanism not in MECHANISMS:
+        raise ValueError(f"one of {', '.join(MECHANISMS)} was wanted; {mechanism!r} came")
+    if getattr(_thread, "open", False):
+        raise ValueError("a capture is already open in this thread: close it before the next one")
+    trace = Trace()
+    routed = None if mechanism is None else MECHANISMS[mechanism]
+    _thread.open = True
+    try:
+        with _Recorder(trace, routed, record, verify_rows, on_call):
+            yield trace
+    finally:
+        _thread.open = False
+
+
+class _Recorder(TorchFunctionMode):
+    """Sees every torch function of its thread; acts on the two that attention ends in."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        routed: Mechanism | None,
+        record: bool,
+        verify_rows: int,
+        on_call: Callable[[int], None] | None,
+    ) -> None:
+        super().__init__()
+        self.trace, self.routed, self.record = trace, routed, record
+        self.verify_rows, self.on_call = verify_rows, on_call
+        self.count = 0
+
+    def __torch_function__(
+        self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        """Record or route attention; leave everything else alone."""
+        kwargs = kwargs or {}
+        if func is F.scaled_dot_product_attention:
+            return self.attention(*args, **kwargs)
+        if func is F.multi_head_attention_forward:
+            return self.multi_head(*args, **kwargs)
+        return func(*args, **kwargs)
+
+    def attention(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> Tensor:
+        """Stand in for F.scaled_dot_product_attention, whose signature this is."""
+        own = {"scale": scale, "enable_gqa": enable_gqa}
+        if self.routed is None:
+            arguments = (query, key, value, attn_mask, dropout_p, is_causal)
+            output = F.scaled_dot_product_attention(*arguments, **own)
+            kernel = KERNELS.get(torch._fused_sdp_choice(*arguments, **own), "unknown")
+        else:
+            output = self.route(query, key, value, attn_mask, dropout_p, is_causal, scale)
+            kernel = self.routed.name
+        self.count += 1
+        if self.record:
+            call = AttentionCall(
+                query=_kept(query),
+                key=_kept(key),
+                mask=None if attn_mask is None else _mask_axes(attn_mask.detach(), query),
+                is_causal=is_causal,
+                scale=query.shape[-1] ** -0.5 if scale is None else scale,
+                mechanism=None if self.routed is None else self.routed.name,
+                kernel=f"{kernel} ({query.device.type})",
+            )
+            self.trace.calls.append(self.checked(call, value, output))
+        if self.on_call:
+            self.on_call(self.count)
+        return output
+
+    def route(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        dropout_p: float,
+        is_causal: bool,
+        scale: float | None,
+    ) -> Tensor:
+        """The mechanism's output, in the layout that the caller expects."""
+        output = self.routed.attend(
+            *(_four_axes(tensor) for tensor in (query, key, value)),
+            mask=None if mask is None else _mask_axes(mask, query),
+            is_causal=is_causal,
+            scale=scale,
+            dropout_p=dropout_p,
+        )
+        return output.reshape(*query.shape[:-1], value.shape[-1])
+
+    def checked(self, call: AttentionCall, value: Tensor, output: Tensor) -> AttentionCall:
+        """The call with its verified error, where one was asked for; v and output are let go."""
+        if not self.verify_rows:
+            return call
+        from core.maps import verify  # maps reads calls, so it is imported where it is needed
+
+        full = replace(call, value=_four_axes(value.detach()), output=_four_axes(output.detach()))
+        return replace(call, error=verify(full, rows=self.verify_rows))
+
+    def multi_head(self, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
+        """Run nn.MultiheadAttention's function with this mode on, so that its call is seen.
+
+        Its `need_weights` path multiplies matrices by hand; it is taken the fast way here, and the
+        weights that the caller wants are rebuilt from what was recorded.
+        """
+        bound = _MULTI_HEAD_SIGNATURE.bind(*args, **kwargs)
+        bound.apply_defaults()
+        wanted, average = bound.arguments["need_weights"], bound.arguments["average_attn_weights"]
+        bound.arguments["need_weights"] = False
+        record, self.record = self.record, self.record or wanted
+        try:
+            with self:
+                output, _ = _MULTI_HEAD(*bound.args, **bound.kwargs)
+        finally:
+            self.record = record
+        if not wanted:
+            return output, None
+        call = self.trace.calls[-1] if record else self.trace.calls.pop()
+        weights = MECHANISMS[call.mechanism or "standard"].weights(
+            call.query, call.key, mask=call.mask, is_causal=call.is_causal, scale=call.scale
+        )
+        weights = weights.mean(dim=1) if average else weights
+        return output, weights.to(output.dtype) if output.ndim == 3 else weights[0].to(output.dtype)
+
+
+# The public function asks `has_torch_function` first and would come back to the mode for ever;
+# the same code with a `has_torch_function` that says no runs its body.
+_MULTI_HEAD = FunctionType(
+    F.multi_head_attention_forward.__code__,
+    {**F.multi_head_attention_forward.__globals__, "has_torch_function": lambda tensors: False},
+    argdefs=F.multi_head_attention_forward.__defaults__,
+)
+_MULTI_HEAD_SIGNATURE = signature(F.multi_head_attention_forward)
+
+
+def _four_axes(tensor: Tensor) -> Tensor:
+    """The same tensor with 4 axes: missing ones are 1, leading ones are folded into the batch."""
+    if tensor.ndim > 4:
+        return tensor.flatten(0, tensor.ndim - 4)
+    return tensor[(None,) * (4 - tensor.ndim)]
+
+
+def _mask_axes(mask: Tensor, query: Tensor) -> Tensor:
+    """A mask with the four axes of the recorded query; windows of windows are folded alike."""
+    if query.ndim > 4:
+        mask = mask.expand(*query.shape[:-2], *mask.shape[-2:])
+    return _four_axes(mask)
+
+
+def _kept(tensor: Tensor) -> Tensor:
+    """What the trace holds on to: a view, or a copy where a view would keep much else alive."""
+    tensor = _four_axes(tensor.detach())
+    if tensor.nbytes < COPY_BELOW * tensor.untyped_storage().nbytes():
+        return tensor.clone()
+    return tensor

@@ -1,0 +1,121 @@
+"""Models by name: the ones that need no hub, a few good ones of the hub, and any other.
+
+load("minilm").run("The cat sat on the mat.").trace
+"""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import timm
+
+from core.errors import InputError
+from core.models import devices, weights
+from core.models.model import Model
+from core.models.text import load_minilm, load_smollm2, load_transformers
+from core.models.vision import load_focus_vit, load_timm
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model on the list; any other of transformers or timm loads by its usual name too."""
+
+    title: str
+    kind: Literal["text", "vision"]
+    where: Literal["offline", "hub"]
+    about: str
+
+
+MODELS: dict[str, Entry] = {
+    "minilm": Entry(
+        "MiniLM (all-MiniLM-L6-v2)",
+        "text",
+        "offline",
+        "Sentence encoder, 6 layers x 12 heads, 23 M parameters. Reads up to 512 tokens.",
+    ),
+    "smollm2": Entry(
+        "SmolLM2 135M Instruct",
+        "text",
+        "offline",
+        "Decoder, 30 layers x 9 heads (3 key-value heads). Reads up to 8,192 tokens.",
+    ),
+    "focus-vit": Entry(
+        "focus-vit (DINOv2's ViT-S/14, tuned for saliency)",
+        "vision",
+        "offline",
+        "12 layers x 6 heads, patch 14, any size. Shows objects; its features classify nothing.",
+    ),
+    "bert-base-uncased": Entry(
+        "BERT base", "text", "hub", "The encoder that bertviz made famous, 12 layers x 12 heads."
+    ),
+    "gpt2": Entry("GPT-2", "text", "hub", "The decoder of 2019, 12 layers x 12 heads."),
+    "vit_small_patch14_reg4_dinov2.lvd142m": Entry(
+        "DINOv2 ViT-S/14 with registers", "vision", "hub", "True DINOv2, 4 registers."
+    ),
+    "vit_base_patch16_224.augreg2_in21k_ft_in1k": Entry(
+        "ViT-B/16 (ImageNet)", "vision", "hub", "A classifier: its first five labels are shown."
+    ),
+}
+
+OFFLINE = {"minilm": load_minilm, "smollm2": load_smollm2, "focus-vit": load_focus_vit}
+
+
+def load(
+    name: str,
+    *,
+    device: str = "auto",
+    precision: str = "float32",
+    on_progress: Progress | None = None,
+) -> Model:
+    """A model by its name in MODELS, its usual name in transformers or timm, or a local folder.
+
+    Args:
+        name: 'minilm', 'bert-base-uncased', 'vit_base_patch16_224', 'path/to/folder', ...
+        device: 'auto' or a device of this machine.
+        precision: one of `devices.precisions(device)`.
+        on_progress: told the share of the weights that is fetched, 0 to 1.
+
+    Raises:
+        InputError: if the name, the folder, the device or the precision does not exist, or the
+            weights cannot be had.
+    """
+    name = name.strip()
+    if not name:
+        raise InputError("The name of a model or a folder was wanted; nothing came.")
+    where = devices.resolve(device)
+    dtype = devices.precision(precision, where)
+    if name in OFFLINE:
+        return OFFLINE[name](where, dtype, on_progress)
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        loader = load_timm if _is_timm_folder(folder) else load_transformers
+        return loader(name, where, dtype)
+    if _is_timm_name(name):
+        return load_timm(name, where, dtype)
+    try:
+        return load_transformers(name, where, dtype)
+    except InputError as error:
+        near = difflib.get_close_matches(name, MODELS, n=3)
+        if not near:
+            raise
+        raise InputError(f"{error} Did you mean {' or '.join(near)}?") from error
+
+
+def missing_weights() -> tuple[str, ...]:
+    """Models that need no hub but whose weights are not on this machine yet."""
+    return tuple(name for name in OFFLINE if not weights.ready(name))
+
+
+def _is_timm_folder(folder: Path) -> bool:
+    config = folder / "config.json"
+    return config.is_file() and '"architecture"' in config.read_text(errors="replace")
+
+
+def _is_timm_name(name: str) -> bool:
+    if name.startswith(("timm/", "hf-hub:timm/")):
+        return True
+    return timm.is_model(name)

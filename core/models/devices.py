@@ -1,0 +1,68 @@
+"""Devices and precisions: only those that this machine has, found out by using them."""
+
+from functools import lru_cache
+
+import torch
+import torch.nn.functional as F
+
+from core.errors import InputError
+
+PRECISIONS = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+
+
+def devices() -> tuple[str, ...]:
+    """'auto' first, then what is really there."""
+    found = ["auto", "cpu"]
+    if torch.cuda.is_available():
+        found.append("cuda")
+    if torch.backends.mps.is_available():
+        found.append("mps")
+    return tuple(found)
+
+
+def resolve(device: str) -> torch.device:
+    """The device to use; 'auto' is the fastest that is there.
+
+    Raises:
+        InputError: if the device does not exist on this machine.
+    """
+    there = devices()
+    if device == "auto":
+        return torch.device(next((name for name in ("cuda", "mps") if name in there), "cpu"))
+    if device.split(":")[0] not in there:
+        wanted = ", ".join(there)
+        raise InputError(f"A device of this machine was wanted ({wanted}); '{device}' came.")
+    return torch.device(device)
+
+
+@lru_cache(maxsize=8)
+def precisions(device: str) -> tuple[str, ...]:
+    """Names of the precisions in which attention and a matrix product run on a device."""
+    return tuple(name for name, dtype in PRECISIONS.items() if _works(resolve(device), dtype))
+
+
+def precision(name: str, device: torch.device) -> torch.dtype:
+    """The type of a precision's name.
+
+    Raises:
+        InputError: if the name is unknown, or the device cannot compute in it.
+    """
+    there = precisions(str(device))
+    if name not in there:
+        raise InputError(
+            f"A precision that works on {device} was wanted ({', '.join(there)}); '{name}' came."
+        )
+    return PRECISIONS[name]
+
+
+def _works(device: torch.device, dtype: torch.dtype) -> bool:
+    tensor = torch.ones(1, 1, 2, 8, device=device, dtype=dtype)
+    try:
+        F.scaled_dot_product_attention(tensor @ tensor.mT @ tensor, tensor, tensor)
+    except (RuntimeError, NotImplementedError):  # what torch raises for a type it has no kernel for
+        return False
+    return True

@@ -1,0 +1,150 @@
+"""Pictures: any file becomes upright RGB pixels, or one sentence that says why not.
+
+Source: Pillow's notes on modes, https://pillow.readthedocs.io/en/stable/handbook/concepts.html
+"""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from core.errors import InputError
+
+MAX_BYTES = 50_000_000
+# Below the size at which Pillow starts to warn (89 million), so that ours is the only limit met.
+MAX_PIXELS = 80_000_000
+# EPS would start Ghostscript on a stranger's file; the rest of Pillow's list nobody brings.
+FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "PPM", "AVIF")
+ORIENTATION = 0x0112  # the EXIF tag; 1 is upright
+
+SAMPLES: dict[str, str] = {
+    "chelsea": "A cat",
+    "astronaut": "An astronaut",
+    "coffee": "A cup of coffee",
+    "rocket": "A rocket on its pad",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as a person sees it: upright, in colour, without transparency."""
+
+    pixels: Image.Image  # mode RGB
+    name: str
+    notes: tuple[str, ...] = ()  # one sentence for each thing that had to be changed
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width in pixels."""
+        return self.pixels.height, self.pixels.width
+
+
+def open_picture(data: bytes | Path, name: str) -> Picture:
+    """The picture in a file, with a note for each thing that had to be changed.
+
+    Raises:
+        InputError: if it is too large, not a picture, cut off or damaged; the message names it.
+    """
+    data = _read(data, name)
+    image = _header(data, name)
+    if image.width * image.height > MAX_PIXELS:
+        raise _too_large(name, f"{image.width:,} x {image.height:,} pixels")
+    try:
+        notes = []
+        if getattr(image, "is_animated", False):
+            notes.append(f"'{name}' holds several frames; the first one is shown.")
+            image.seek(0)
+        image.load()
+        if image.getexif().get(ORIENTATION, 1) in range(2, 9):
+            notes.append(f"'{name}' was turned upright, as its EXIF orientation says.")
+            image = ImageOps.exif_transpose(image)
+        pixels, note = _as_rgb(image, name)
+    # A damaged file can make a decoder raise nearly anything.
+    except Exception as error:
+        raise InputError(
+            f"A whole picture was wanted; '{name}' is cut off or damaged ({error})."
+        ) from error
+    return Picture(pixels, name, (*notes, *note))
+
+
+def sample_picture(name: str) -> Picture:
+    """One of the photographs that come with scikit-image.
+
+    Raises:
+        InputError: if there is no sample of that name.
+    """
+    if name not in SAMPLES:
+        raise InputError(f"One of the samples {', '.join(SAMPLES)} was wanted; '{name}' came.")
+    from skimage import data  # only samples need it
+
+    return Picture(Image.fromarray(getattr(data, name)()), name)
+
+
+def _read(data: bytes | Path, name: str) -> bytes:
+    try:
+        size = len(data) if isinstance(data, bytes) else data.stat().st_size
+        if size > MAX_BYTES:
+            raise InputError(
+                f"A picture of at most {MAX_BYTES // 10**6} MB was wanted; "
+                f"'{name}' has {size / 10**6:.0f} MB."
+            )
+        return data if isinstance(data, bytes) else data.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"A picture file was wanted; '{name}' cannot be read ({error.strerror})."
+        ) from error
+
+
+def _header(data: bytes, name: str) -> Image.Image:
+    """The picture with its header read and nothing decoded yet."""
+    Image.init()
+    try:
+        formats = [name for name in FORMATS if name in Image.OPEN]
+        return Image.open(io.BytesIO(data), formats=formats)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise _too_large(name, "more") from error
+    except Exception as error:  # plugins let struct.error, SyntaxError and others through
+        raise InputError(
+            "A PNG, JPEG, GIF, WebP, BMP, TIFF or AVIF picture was wanted; "
+            f"'{name}' is none of them, or its header is damaged."
+        ) from error
+
+
+def _too_large(name: str, claimed: str) -> InputError:
+    return InputError(
+        f"A picture of at most {MAX_PIXELS // 10**6} million pixels was wanted; "
+        f"'{name}' claims {claimed}."
+    )
+
+
+def _as_rgb(image: Image.Image, name: str) -> tuple[Image.Image, tuple[str, ...]]:
+    """RGB pixels, and what a plain conversion would have got wrong."""
+    if image.mode.startswith(("I", "F")):
+        return _eight_bits(image, name)
+    if image.has_transparency_data:
+        layer = image.convert("RGBA")
+        if layer.getchannel("A").getextrema()[0] == 255:
+            return layer.convert("RGB"), ()
+        white = Image.new("RGBA", layer.size, "white")
+        note = f"'{name}' is transparent in places; it was laid on white."
+        return Image.alpha_composite(white, layer).convert("RGB"), (note,)
+    if image.mode == "CMYK":
+        return image.convert("RGB"), (f"'{name}' was converted from CMYK, a print format, to RGB.",)
+    return image.convert("RGB"), ()
+
+
+def _eight_bits(image: Image.Image, name: str) -> tuple[Image.Image, tuple[str, ...]]:
+    """Deep grey scaled to 8 bits: Pillow's own conversion clips at 255 and gives white."""
+    values = np.asarray(image).astype(np.float64)
+    if image.mode.startswith("I;16"):
+        low, high, said = 0.0, 65535.0, "16-bit grey"
+    else:
+        finite = values[np.isfinite(values)]
+        low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+        said = f"grey from {low:g} to {high:g}"
+        values = np.nan_to_num(values, nan=low, posinf=high, neginf=low)
+    scaled = (values - low) * (255.0 / (high - low) if high > low else 0.0)
+    pixels = Image.fromarray(scaled.round().astype(np.uint8)).convert("RGB")
+    return pixels, (f"'{name}' was scaled from {said} to 8 bits.",)

@@ -1,0 +1,64 @@
+"""What a timm module says of itself: its tokens, its labels, how often it attends.
+
+Source: timm's model classes, https://github.com/huggingface/pytorch-image-models
+"""
+
+import re
+
+from timm.data import ImageNetInfo, infer_imagenet_subset
+from timm.models import Beit, Eva, VisionTransformer, VisionTransformerRelPos
+from torch import nn
+
+from core.errors import InputError
+
+ONE_GRID = (VisionTransformer, Eva, Beit, VisionTransformerRelPos)
+
+
+def require_one_grid(module: nn.Module, name: str) -> None:
+    """Return if every position is a prefix token or a patch of one grid, in every layer.
+
+    Raises:
+        InputError: if not; the message says what the model does instead.
+    """
+    if isinstance(module, ONE_GRID):
+        return
+    if any(hasattr(part, "window_size") for part in module.modules()):
+        raise InputError(
+            f"'{name}' attends inside windows, so its maps can't be laid on a picture yet: "
+            "choose a plain vision transformer such as vit_base_patch16_224."
+        )
+    raise InputError(
+        f"A plain vision transformer was wanted; '{name}' is a {type(module).__name__}, whose "
+        "positions are not one grid of patches."
+    )
+
+
+def label_names(module: nn.Module) -> tuple[str, ...]:
+    """The class labels in a person's words; none where it is not known what the classes are.
+
+    A head of a thousand classes need not be ImageNet's: only a pretrained tag that says so counts.
+    """
+    config = getattr(module, "pretrained_cfg", None) or {}
+    classes = getattr(module, "num_classes", 0)
+    names = config.get("label_names") or ()
+    if classes and len(names) == classes:
+        words = config.get("label_descriptions") or {}
+        return tuple(words.get(name, name) for name in names)
+    subset = infer_imagenet_subset(module)
+    if not subset or not re.search(r"in(1|12|21|22)k", config.get("tag") or ""):
+        return ()
+    return tuple(ImageNetInfo(subset).label_descriptions())
+
+
+def attentions(blocks: nn.Module) -> int:
+    """Number of attention calls: a block may hold two in parallel."""
+    return sum(hasattr(part, "fused_attn") for part in blocks.modules())
+
+
+def prefix_names(module: nn.Module) -> tuple[str, ...]:
+    """Names of the positions before the patches, in timm's order."""
+    registers = getattr(module, "reg_token", None)
+    names = ("CLS",) if getattr(module, "cls_token", None) is not None else ()
+    names += ("DIST",) if getattr(module, "dist_token", None) is not None else ()
+    count = 0 if registers is None else registers.shape[1]
+    return names + tuple(f"register {index}" for index in range(1, count + 1))

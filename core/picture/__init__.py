@@ -1,0 +1,1 @@
+"""Arrays become pictures: compact payloads, colour tables, and the canvas that draws them."""

@@ -1,0 +1,107 @@
+// What surrounds the picture: its marks, pointer and keys, and the words and numbers below it.
+
+function queryPatch(frame, view) {
+  const query = view.asked ?? frame.data.query;
+  return "row" in query ? query : null;
+}
+
+function drawPhotoMarks(frame, view) {
+  const { layout } = view;
+  const context = fit(view.picture.over, layout.width, layout.height);
+  const query = queryPatch(frame, view);
+  if (query) drawPatchRing(frame, context, layout, query, { width: 3 });
+  const cell = view.hovered ?? view.cursor;
+  if (cell) drawPatchRing(frame, context, layout, cell, { width: 1.5, dash: [3, 3] });
+}
+
+function photoInput(frame, view) {
+  const { over } = view.picture;
+  over.addEventListener("pointermove", (event) => {
+    if (!view.layout) return;
+    const at = place(event, over);
+    view.hovered = patchAt(view.layout, at);
+    over.style.cursor = view.hovered ? "crosshair" : "default";
+    tellPatch(frame, view, view.hovered, at);
+    drawPhotoMarks(frame, view);
+  });
+  over.addEventListener("pointerleave", () => {
+    view.hovered = null;
+    hideTip(frame);
+    if (view.layout) drawPhotoMarks(frame, view);
+  });
+  over.addEventListener("click", (event) => {
+    const patch = view.layout && patchAt(view.layout, place(event, over));
+    if (patch) pickQuery(frame, view, patch);
+  });
+  over.addEventListener("keydown", (event) => view.layout && photoKey(frame, view, event));
+  over.addEventListener("blur", () => {
+    view.cursor = null;
+    hideTip(frame);
+    if (view.layout) drawPhotoMarks(frame, view);
+  });
+}
+
+function photoKey(frame, view, event) {
+  const at = view.cursor ?? queryPatch(frame, view);
+  const next = stepped(at, event.key, ...frame.data.photo.grid);
+  if (next) {
+    view.cursor = next;
+    view.hovered = null;
+    const box = patchBox(view.layout, next);
+    tellPatch(frame, view, next, { x: box.x + box.width, y: box.y });
+    speak(frame, "patch", patchWords(view, frame.data.photo.grid, next));
+  } else if (event.key === "Enter" && view.cursor) pickQuery(frame, view, view.cursor);
+  else if (event.key === "Escape") {
+    view.cursor = null;
+    hideTip(frame);
+  } else return;
+  event.preventDefault();
+  drawPhotoMarks(frame, view);
+}
+
+function tellPatch(frame, view, patch, at) {
+  if (!patch) return hideTip(frame);
+  const words = patchWords(view, frame.data.photo.grid, patch);
+  const place = inRoot(frame, view.picture.over, at);
+  return showTip(frame, place, [[phrase(frame, "patch", words)]]);
+}
+
+function patchWords(view, grid, { row, column }) {
+  const index = headIndex(view);
+  const value = headWeights(view, index)[row * grid[1] + column];
+  return { row, column, value: numberText(view.rows, value, view.rows.tops[index]) };
+}
+
+function queryName(frame) {
+  const { query, prefix_labels: labels } = frame.data;
+  return "row" in query ? phrase(frame, "patch_name", query) : labels[query.prefix];
+}
+
+// The caption, and what the tokens that are not patches get.
+function showPrefix(frame, view) {
+  const { layer, head } = view.marks.chosen;
+  const chosen = element("b", "", phrase(frame, "head", { layer, head }));
+  const caption = phrase(frame, `caption_${frame.data.direction}`, { query: queryName(frame) });
+  view.title.replaceChildren(chosen, ` · ${caption}`);
+  const weights = frame.data.prefix?.[layer]?.[head] ?? [];
+  view.prefix.replaceChildren(
+    ...weights.map((weight, index) => {
+      const name = element("span", "", bdi(frame.data.prefix_labels[index]));
+      return element("span", "pair", name, element("b", "", exactNumber(weight)));
+    }),
+  );
+  view.prefix.hidden = weights.length === 0;
+}
+
+function showPatchesLegend(frame, view) {
+  const top = view.rows.tops[headIndex(view)];
+  const bar = element("span", "bar photo-bar");
+  bar.style.backgroundImage = gradient(photoTable(frame.data.palette), photoAlpha);
+  const numbers = [0, top / 4, top].map((value) => element("span", "", shortNumber(value)));
+  const nodes = [element("span", "scale", bar, element("span", "numbers", ...numbers))];
+  if (isCropped(frame.data.photo)) {
+    const sign = element("i", "hatched grey");
+    nodes.push(element("span", "sign", sign, phrase(frame, "not_seen")));
+  }
+  view.legend.replaceChildren(...nodes);
+}

@@ -1,0 +1,104 @@
+// Every word that the canvas shows, by key. English stands in where data.words lacks a key.
+
+const ENGLISH = {
+  axis_query: "looks",
+  axis_key: "is looked at",
+  cell: "“{query}” looks at “{key}”: {value}",
+  cell_masked: "“{query}” may not look at “{key}”",
+  cell_no_key: "“{query}” has no allowed key",
+  map_label: "Attention map, {rows} rows that look by {columns} columns looked at",
+  map_hint: "Row looks, column is looked at. Click a row to pin it, Esc lets go.",
+  arcs_label: "Lines from {rows} tokens that look to {columns} tokens looked at",
+  arcs_hint: "Left looks, right is looked at. Click a token to pin it, Esc lets go.",
+  arcs_strongest: "The {count} strongest lines are drawn.",
+  pinned: "Pinned: “{query}”",
+  unpinned: "No row is pinned.",
+  masked: "masked",
+  no_key: "no allowed key",
+  scale_linear: "linear",
+  scale_sqrt: "square root",
+  scale_title: "How colour follows the weight",
+  head: "layer {layer}, head {head}",
+  head_chosen: "Chosen: layer {layer}, head {head}",
+  mosaic_label: "All heads, {layers} layers down by {heads} heads across",
+  mosaic_hint: "Layers down, heads across. Each head has its own square-root scale.",
+  axis_layer: "layer",
+  axis_head: "head",
+  sentence_label: "The tokens, shaded by what the pinned one looks at",
+  sentence_hint: "Click a token, or a row of the map: the others are shaded by what it looks at.",
+  sentence_pinned: "“{query}” looks at the shaded tokens; the darkest, or brightest, gets {value}.",
+  patch: "patch {row},{column}: {value}",
+  patch_query: "Query: patch {row},{column}",
+  prefix_query: "Query: {label}",
+  caption_from: "what {query} looks at",
+  caption_to: "what looks at {query}",
+  patch_name: "patch {row},{column}",
+  not_seen: "not seen by the model",
+  photo_label: "Picture with {rows} by {columns} patches; Enter makes the current patch the query",
+  photo_hint: "Click a patch to make it the query.",
+  thumbs_label: "This query in all heads, {layers} layers down by {heads} heads across",
+  thumbs_hint: "Each head on its own square-root scale.",
+  layer: "Layer",
+  opacity: "Opacity",
+  play: "Play through the layers",
+  pause: "Pause",
+  step: "Next layer",
+  smooth: "smooth",
+  patches: "patches",
+  overlay: "How the overlay is drawn",
+  stale: "The input has changed since this picture was made.",
+};
+
+// A label may read right to left: without isolation it would pull the words around it along.
+const ISOLATE = "\u2068";
+const END_ISOLATE = "\u2069";
+
+function isolated(text) {
+  return ISOLATE + text + END_ISOLATE;
+}
+
+function template(words, key) {
+  return words?.[key] ?? ENGLISH[key];
+}
+
+function say(words, key, values = {}) {
+  return template(words, key).replace(/\{(\w+)\}/g, (_, name) => isolated(String(values[name])));
+}
+
+// The same sentence as elements, so that each value is isolated and can stand out.
+function sayNodes(words, key, values = {}) {
+  return template(words, key)
+    .split(/(\{\w+\})/)
+    .filter((part) => part !== "")
+    .map((part) => (part.startsWith("{") ? bdi(values[part.slice(1, -1)]) : part));
+}
+
+function bdi(text) {
+  const node = document.createElement("bdi");
+  node.textContent = String(text);
+  return node;
+}
+
+// An exact weight: enough digits to compare, never a false zero.
+function exactNumber(value) {
+  if (value === 0) return "0";
+  if (value < 0.00001) return "< 0.00001";
+  return value.toFixed(value < 0.001 ? 5 : 3);
+}
+
+// A weight off the 8-bit root scale: only the digits that the scale really holds.
+function roughNumber(value, top, step) {
+  if (value === 0 || top === 0) return "≈ 0";
+  const level = 255 * Math.sqrt(value / top);
+  const digits = step / level < 0.1 ? 2 : 1;
+  return "≈ " + plain(Number(value.toPrecision(digits)));
+}
+
+function plain(value) {
+  return value < 0.0001 ? value.toExponential(0) : String(value);
+}
+
+// The end of a colour bar.
+function shortNumber(value) {
+  return value === 0 ? "0" : plain(Number(value.toPrecision(3)));
+}

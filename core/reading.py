@@ -1,0 +1,219 @@
+"""Reading: one head of one sentence or picture out of a run, as numpy arrays with labels.
+
+What a page, a download and the command line show comes from here, so that they show the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from core import maps
+from core.errors import InputError
+from core.maps_views import without, words_view
+from core.picture.export import LabelledMap, Provenance
+from core.trace import AttentionCall
+from core.types import Group, Position, Run
+
+WHOLE = 512  # positions up to which a head is shown cell by cell; beyond, it is pooled
+THUMBNAIL = 32  # cells a side of one head in the mosaic
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which part of a run is looked at, and how."""
+
+    group: int = 0
+    layer: int = 0
+    head: int = 0
+    item: int = 0  # which sentence of a batch
+    hide_special: bool = False
+    by_word: bool = False
+
+
+@dataclass(frozen=True)
+class HeadView:
+    """One head as it is shown: arrays, labels and what was done to them."""
+
+    weights: Float[np.ndarray, "q k"]
+    allowed: Bool[np.ndarray, "q k"] | None  # None where every query may look at every key
+    queries: tuple[Position, ...]
+    keys: tuple[Position, ...]
+    note: str = ""
+
+
+def head_view(run: Run, choice: Choice) -> HeadView:
+    """The map of one head, cut to its own sentence; pooled beyond `WHOLE` positions."""
+    group = run.prepared.groups[choice.group]
+    call = call_of(run, choice)
+    queries, keys = group.queries[choice.item], group.keys[choice.item]
+    ranges = _ranges(group, choice.item)
+    if max(len(queries), len(keys)) > WHOLE:
+        weights = maps.pooled(call, choice.head, WHOLE, "max", choice.item, **ranges)
+        cells = [-(-n // WHOLE) for n in (len(queries), len(keys))]
+        return HeadView(
+            _array(weights), None, _spans(queries, cells[0]), _spans(keys, cells[1]),
+            f"largest weight of each {cells[0]} x {cells[1]} positions",
+        )  # fmt: skip
+    weights = _array(maps.tile(call, choice.head, *ranges.values(), choice.item))
+    allowed = None
+    if call.mask is not None or call.is_causal:
+        cells = maps.allowed_cells(call, choice.head, choice.item).numpy()
+        allowed = cells[slice(*ranges["q_range"]), slice(*ranges["k_range"])]
+    return _options(HeadView(weights, allowed, queries, keys), choice)
+
+
+def mosaic_view(
+    run: Run,
+    choice: Choice,
+    size: int = THUMBNAIL,
+    on_layer: Callable[[float], None] | None = None,
+) -> Float[np.ndarray, "layer head q_cell k_cell"]:
+    """Every head of a group, each pooled to at most size x size cells by its largest weight."""
+    group = run.prepared.groups[choice.group]
+    ranges = _ranges(group, choice.item)
+    optional = choice.hide_special or choice.by_word
+    layers = []
+    for layer, index in enumerate(group.calls):
+        call = run.trace.calls[index]
+        if optional:
+            heads = [
+                _pooled(head_view(run, replace(choice, layer=layer, head=head)).weights, size)
+                for head in range(call.heads)
+            ]
+        else:
+            heads = [
+                _array(maps.pooled(call, head, size, "max", choice.item, **ranges))
+                for head in range(call.heads)
+            ]
+        layers.append(np.stack(heads))
+        if on_layer is not None:
+            on_layer((layer + 1) / len(group.calls))
+    return np.stack(layers)
+
+
+def patch_rows(
+    run: Run, query: int, *, looked_at: bool = False
+) -> Float[np.ndarray, "layer head position"]:
+    """For one position of a picture: what it looks at in every head, or what looks at it."""
+    calls = [run.trace.calls[index] for index in run.prepared.groups[0].calls]
+    return _array(maps.columns(calls, query) if looked_at else maps.rows(calls, query))
+
+
+def labelled(run: Run, choice: Choice, given: str) -> LabelledMap:
+    """One head ready for a download, with its labels and where it comes from."""
+    view = head_view(run, choice)
+    labels = [tuple(p.label for p in positions) for positions in (view.queries, view.keys)]
+    return LabelledMap(view.weights, *labels, provenance(run, choice, given, view.note))
+
+
+def labelled_query(
+    run: Run, choice: Choice, query: int, given: str, *, looked_at: bool = False
+) -> LabelledMap:
+    """One row of one head: what a position of a picture looks at, or what looks at it."""
+    call = call_of(run, choice)
+    find = maps.column if looked_at else maps.row
+    weights = _array(find(call, choice.head, query))[None]
+    group = run.prepared.groups[choice.group]
+    label = group.queries[0][query].label
+    note = f"{'looks at' if looked_at else 'what is looked at by'} {label}"
+    keys = tuple(position.label for position in group.keys[0])
+    return LabelledMap(weights, (label,), keys, provenance(run, choice, given, note))
+
+
+def query_position(run: Run, name: str | None) -> int:
+    """The position of 'CLS', 'register 2' or a patch 'row,column'; the first one if None.
+
+    Raises:
+        InputError: if the picture has no such position.
+    """
+    positions = run.prepared.groups[0].queries[0]
+    if name is None:
+        return 0
+    names = [position.label.removeprefix("patch ") for position in positions]
+    wanted = name.removeprefix("patch ").replace(" ,", ",").replace(", ", ",")
+    if wanted not in names:
+        special = [position.label for position in positions if position.special]
+        raise InputError(
+            f"A query such as {', '.join([*special, f'0,0 to {names[-1]}'])} was wanted; "
+            f"'{name}' came."
+        )
+    return names.index(wanted)
+
+
+def provenance(run: Run, choice: Choice, given: str, note: str = "") -> Provenance:
+    """Where a map comes from, for its download."""
+    return Provenance(
+        model=run.model,
+        mechanism=run.mechanism or "own",
+        kernel=call_of(run, choice).kernel,
+        layer=choice.layer,
+        head=choice.head,
+        input=given,
+        note=note,
+        versions=run.versions,
+    )
+
+
+def call_of(run: Run, choice: Choice) -> AttentionCall:
+    """The recorded call of a layer of a group.
+
+    Raises:
+        ValueError: if the group has no such layer, or the layer no such head.
+    """
+    calls = run.prepared.groups[choice.group].calls
+    if not 0 <= choice.layer < len(calls):
+        raise ValueError(f"a layer from 0 to {len(calls) - 1} was wanted; {choice.layer} came")
+    call = run.trace.calls[calls[choice.layer]]
+    if not 0 <= choice.head < call.heads:
+        raise ValueError(f"a head from 0 to {call.heads - 1} was wanted; {choice.head} came")
+    return call
+
+
+def _options(view: HeadView, choice: Choice) -> HeadView:
+    """Special tokens hidden and words joined, as asked; the note says what was done."""
+    weights, allowed, queries, keys = view.weights, view.allowed, view.queries, view.keys
+    notes = []
+    if choice.hide_special:
+        keep_q, keep_k = (np.array([not p.special for p in side]) for side in (queries, keys))
+        weights = without(weights, keep_q, keep_k)
+        allowed = None if allowed is None else allowed[np.ix_(keep_q, keep_k)]
+        queries, keys = (tuple(p for p in side if not p.special) for side in (queries, keys))
+        notes.append("special tokens hidden, rows renormalised")
+    if choice.by_word:
+        weights, by_query, by_key = words_view(weights, queries, keys)
+        if allowed is not None:
+            allowed = words_view(allowed.astype(np.float32), queries, keys).weights > 0
+        queries, keys = by_query, by_key
+        notes.append("by word: key columns added, query rows averaged")
+    return HeadView(weights, allowed, queries, keys, "; ".join(notes))
+
+
+def _ranges(group: Group, item: int) -> dict[str, tuple[int, int]]:
+    """Where a sentence of a padded batch lies among the queries and keys."""
+    first_q = group.first_query[item] if group.first_query else 0
+    first_k = group.first_key[item] if group.first_key else 0
+    return {
+        "q_range": (first_q, first_q + len(group.queries[item])),
+        "k_range": (first_k, first_k + len(group.keys[item])),
+    }
+
+
+def _spans(positions: tuple[Position, ...], cell: int) -> tuple[Position, ...]:
+    """One position a cell, labelled by its first and last token."""
+    cells = [positions[start : start + cell] for start in range(0, len(positions), cell)]
+    return tuple(
+        Position(part[0].label if len(part) == 1 else f"{part[0].label} … {part[-1].label}")
+        for part in cells
+    )
+
+
+def _pooled(weights: Float[np.ndarray, "q k"], size: int) -> Float[np.ndarray, "q_cell k_cell"]:
+    cells = [np.arange(0, n, -(-n // size)) for n in weights.shape]
+    return np.maximum.reduceat(np.maximum.reduceat(weights, cells[0], axis=0), cells[1], axis=1)
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return tensor.cpu().numpy()
