@@ -16,19 +16,13 @@ from torch import Tensor
 
 from core.attention.masks import Mask, check_mask
 from core.attention.mechanism import Mechanism
-from core.attention.separable import (
-    block_rows,
-    blocks,
-    boolean_mask,
-    refuse_dropout,
-    separable_mask,
-)
+from core.attention.separable import blocks, boolean_mask, refuse_dropout, separable_mask
 from core.attention.shapes import exact_dtype, expand_kv_heads, group_size
 
-Rows = Float[Tensor, "batch head rows dim"]
+Flat = Float[Tensor, "batch_head rows dim"]
 
 
-def feature_map(x: Rows) -> Rows:
+def feature_map(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
     """elu(x) + 1, as exp(min(x, 0)) + max(x, 0).
 
     The two are equal, but elu takes 1 off and adds it again: below -17 it leaves 0 in float32, and
@@ -87,39 +81,40 @@ def attend(
     limits = separable_mask("linear", mask, is_causal, (batch, heads, q, k))
     exact = exact_dtype(query.dtype)
 
-    def keys_and_values(place: slice) -> tuple[Rows, Rows]:
+    def keys_and_values(place: slice) -> tuple[Flat, Flat]:
         features = feature_map(expand_kv_heads(key[:, :, place], heads).to(exact))
         hidden = limits.hidden(place)
         if hidden is not None:
-            features = features.masked_fill_(hidden, 0)
-        return features, with_ones(expand_kv_heads(value[:, :, place], heads).to(exact))
+            features.masked_fill_(hidden, 0)
+        values = expand_kv_heads(value[:, :, place], heads).to(exact)
+        return features.flatten(0, 1), with_ones(values.flatten(0, 1))
 
-    rows = block_rows(batch * heads, 2 * dim)
-    state = query.new_zeros(batch, heads, dim, value.shape[-1] + 1, dtype=exact)
+    rows = limits.rows(batch * heads, 2 * dim)
+    state = query.new_zeros(batch * heads, dim, value.shape[-1] + 1, dtype=exact)
     for place in blocks(limits.shared(k), rows):
         features, values = keys_and_values(place)
-        state = state + features.mT @ values
+        state = torch.baddbmm(state, features.mT, values)
     outputs = []
     for step in limits.steps(q, k, rows):
-        looking = feature_map(query[:, :, step.queries].to(exact))
+        looking = feature_map(query[:, :, step.queries].to(exact)).flatten(0, 1)
         sums = looking @ state
         if step.keys.start < step.keys.stop:
             features, values = keys_and_values(step.keys)
-            sums = sums + (looking @ features.mT).tril_(step.diagonal) @ values
-            state = state + features.mT @ values
+            own = (looking @ features.mT).tril_(step.diagonal)
+            sums = torch.baddbmm(sums, own, values)
+            state = torch.baddbmm(state, features.mT, values)
         outputs.append(normalised(sums[..., :-1], sums[..., -1:]).to(query.dtype))
-    return torch.cat(outputs, dim=2)
+    return torch.cat(outputs, dim=1).unflatten(0, (batch, heads))
 
 
-def with_ones(value: Rows) -> Rows:
+def with_ones(value: Flat) -> Flat:
     """The values and a column of ones: the same product then yields the sum of the weights."""
     return F.pad(value, (0, 1), value=1.0)
 
 
 def normalised(
-    numerator: Float[Tensor, "batch head rows columns"],
-    denominator: Float[Tensor, "batch head rows 1"],
-) -> Float[Tensor, "batch head rows columns"]:
+    numerator: Float[Tensor, "*axes columns"], denominator: Float[Tensor, "*axes 1"]
+) -> Float[Tensor, "*axes columns"]:
     """The quotient, and 0 where a query had no allowed key (its sums are all 0)."""
     return numerator / denominator.masked_fill(denominator == 0, 1)
 

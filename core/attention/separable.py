@@ -18,6 +18,7 @@ from core.errors import MechanismError
 
 BLOCK_NUMBERS = 2**19  # numbers in a block of feature rows: 2 MiB in float32, near the caches
 MIN_ROWS, MAX_ROWS = 32, 512
+CAUSAL_ROWS = 128  # a causal block also makes rows x rows weights, so it is kept smaller
 
 
 class Step(NamedTuple):
@@ -37,6 +38,11 @@ class SeparableMask:
 
     keys: Bool[Tensor, "#batch #head k"] | None  # None: all
     offset: int | None  # None: not causal; 0: top-left; k - q: bottom-right
+
+    def rows(self, batch_heads: int, width: int) -> int:
+        """How many rows of `width` features of every head make a block near the caches."""
+        most = MAX_ROWS if self.offset is None else CAUSAL_ROWS
+        return min(max(BLOCK_NUMBERS // max(batch_heads * width, 1), MIN_ROWS), most)
 
     def shared(self, k: int) -> int:
         """How many keys (from the first) every query sees, as far as the offset goes."""
@@ -76,11 +82,6 @@ def blocks(stop: int, rows: int) -> Iterator[slice]:
         yield slice(start, min(start + rows, stop))
 
 
-def block_rows(batch_heads: int, width: int) -> int:
-    """How many rows of features of every head make a block that stays near the caches."""
-    return min(max(BLOCK_NUMBERS // max(batch_heads * width, 1), MIN_ROWS), MAX_ROWS)
-
-
 def separable_mask(
     name: str, mask: Mask | None, is_causal: bool, shape: tuple[int, int, int, int]
 ) -> SeparableMask:
@@ -93,7 +94,8 @@ def separable_mask(
     if mask is None:
         return SeparableMask(None, 0 if is_causal else None)
     check_mask(mask, shape)
-    keys, offset = _recognised(name, boolean_mask(name, mask), shape[-1])
+    visible = boolean_mask(name, _once(mask)).expand(-1, -1, -1, shape[-1])
+    keys, offset = _recognised(name, visible)
     if is_causal:
         offset = 0 if offset is None else min(offset, 0)
     return SeparableMask(None if bool(keys.all()) else keys, offset)
@@ -106,7 +108,7 @@ def boolean_mask(name: str, mask: Mask) -> Bool[Tensor, "..."]:
         MechanismError: if the mask adds anything else to the scores.
     """
     visible = allowed(mask)
-    if mask.dtype != torch.bool and not bool(((mask == 0) | ~visible).all()):
+    if mask.dtype != torch.bool and not torch.equal(mask == 0, visible):
         raise MechanismError(
             f"{name}: masks that hide keys are taken, a mask that adds numbers to the scores is "
             "not, for this mechanism has no softmax to add them in; one came."
@@ -126,21 +128,25 @@ def refuse_dropout(name: str, dropout_p: float) -> None:
         )
 
 
+def _once(mask: Mask) -> Mask:
+    """The mask with 4 axes, each of size 1 where it is only repeated: less to read."""
+    mask = mask[(None,) * (4 - mask.ndim)]
+    for axis in range(4):
+        if mask.stride(axis) == 0:
+            mask = mask.narrow(axis, 0, min(mask.shape[axis], 1))
+    return mask
+
+
 def _recognised(
-    name: str, visible: Bool[Tensor, "..."], k: int
-) -> tuple[Bool[Tensor, "batch head k"], int | None]:
-    """The keys and the offset that make up the mask, found from one column and then verified."""
-    visible = visible[(None,) * (4 - visible.ndim)]
-    visible = visible.expand(-1, -1, -1, k)
-    for axis in range(3):  # what is only repeated is looked at once
-        if visible.stride(axis) == 0:
-            visible = visible.narrow(axis, 0, min(visible.shape[axis], 1))
-    keys = visible.any(dim=-2)
+    name: str, visible: Bool[Tensor, "#batch #head #q k"]
+) -> tuple[Bool[Tensor, "#batch #head k"], int | None]:
+    """The keys and the offset of the mask, guessed from two rows and a column, then verified."""
     if visible.shape[-2] == 0:
-        return keys, None
-    late = (keys & ~visible[:, :, 0]).nonzero()
+        return visible.any(dim=-2), None
+    keys = visible[:, :, -1]  # the last query sees every key that any query sees
     expected = keys[:, :, None].expand_as(visible)
     offset = None
+    late = (keys & ~visible[:, :, 0]).nonzero()
     if len(late):
         batch, head, key = late[0].tolist()
         offset = key - int(visible[batch, head, :, key].nonzero()[0])

@@ -123,9 +123,9 @@ def attention_peak(call: AttentionCall, *, own: bool = False) -> int | None:
 def drift(prepared: Prepared, output: Output, own: Output) -> float:
     """Cosine between final hidden states, averaged over the positions that are not padding.
 
-    1 is no drift. The last group's queries are the positions that the hidden states belong to.
+    1 is no drift. The first group's queries are the positions that the hidden states belong to.
     """
-    group = prepared.groups[-1]
+    group = prepared.groups[0]
     first = group.first_query or (0,) * len(group.queries)
     cosines = F.cosine_similarity(output.hidden.float(), own.hidden.float(), dim=-1)
     read = [

@@ -82,20 +82,33 @@ def _from_folder(folder: Path, any_size: bool) -> nn.Module:
     if not is_model(architecture):
         raise InputError(_unknown(architecture))
     require_one_grid(_empty(architecture), folder.name)
-    source = f"local-dir:{folder}"
+    source, options = f"local-dir:{folder}", {}
+    if "pretrained_cfg" not in config and "input_size" not in config:
+        # timm would take 224 pixels for granted and resample the positions to that.
+        source, options = architecture, _bare_options(folder, config)
     try:
-        empty = _empty(source)
+        empty = _empty(source, **options)
     except (RuntimeError, TypeError, ValueError) as error:
         raise InputError(
-            f"'{folder.name}' was wanted with a config.json that timm can build; it cannot ({error})."
+            f"A config.json that timm can build was wanted; '{folder.name}' has another ({error})."
         ) from error
-    return _build(source, folder.name, _size_options(empty, any_size))
+    return _build(source, folder.name, options | _size_options(empty, any_size))
 
 
-def _empty(source: str) -> nn.Module:
+def _bare_options(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """For a config.json with little more than the architecture: all else is timm's default."""
+    # No tag: what the classes of somebody's own weights are is not known.
+    overlay = {"file": str(folder / WEIGHTS), "custom_load": False, "tag": ""}
+    options = dict(config.get("model_args", {}))
+    if "num_classes" in config:
+        overlay["num_classes"] = options["num_classes"] = config["num_classes"]
+    return options | {"pretrained_cfg_overlay": overlay}
+
+
+def _empty(source: str, **options: Any) -> nn.Module:
     """The module without weights or memory: enough to see what kind and size it is."""
     with torch.device("meta"):
-        return timm.create_model(source)
+        return timm.create_model(source, **options)
 
 
 def _size_options(empty: nn.Module, any_size: bool) -> dict[str, Any]:

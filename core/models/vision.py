@@ -69,7 +69,6 @@ class VisionModel(Model):
         self.preprocess = preprocessing(module, long_side)
         self.labels = label_names(module)
 
-    @torch.inference_mode()
     def prepare(self, given: Picture | list[Picture]) -> Prepared:
         """The pixels of one picture or several, and the patches they fall into.
 
@@ -98,7 +97,6 @@ class VisionModel(Model):
             geometry=geometries[0] if len(set(geometries)) == 1 else None,
         )
 
-    @torch.inference_mode()
     def forward(self, prepared: Prepared) -> Output:
         """Features of every position, one vector a picture, and labels where the model has them."""
         hidden = self.module.forward_features(prepared.tensors["pixels"])

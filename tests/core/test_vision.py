@@ -1,15 +1,9 @@
 """Vision transformers: tokens laid out as their own model says, preprocessing as timm does it."""
 
-import json
-import time
-
 import numpy as np
 import pytest
-import timm
 import torch
-from huggingface_hub import constants
 from PIL import Image
-from safetensors.torch import save_file
 from timm.data import ImageNetInfo
 from timm.data.transforms_factory import transforms_imagenet_eval
 from timm.models import Beit, Eva, SwinTransformer, VisionTransformer, VisionTransformerRelPos
@@ -18,7 +12,7 @@ from timm.models.deit import VisionTransformerDistilled
 from core import maps
 from core.capture import capture
 from core.errors import InputError
-from core.models import hub, weights
+from core.models import weights
 from core.models.images import Picture, sample_picture
 from core.models.preprocess import preprocessing
 from core.models.vision import VisionModel, load_focus_vit, load_timm
@@ -244,147 +238,6 @@ def test_a_mechanism_runs_inside_the_model():
     model = VisionModel(tiny(), "tiny")
     own, routed = (model.run(picture(32, 32), name) for name in (None, "standard"))
     torch.testing.assert_close(routed.output.hidden, own.output.hidden, atol=1e-5, rtol=1e-5)
-
-
-@pytest.fixture
-def saved(tmp_path):
-    """timm's smallest vision transformer in a folder, with random weights."""
-    torch.manual_seed(0)
-    module = timm.create_model("test_vit")
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    save_file(module.state_dict(), folder / "model.safetensors")
-    (folder / "config.json").write_text(json.dumps({"architecture": "test_vit"}))
-    return folder, module.eval()
-
-
-def as_hub_cache(folder, cache, repo):
-    """Lay a folder out as the hub's client keeps what it fetched."""
-    root = cache / f"models--{repo.replace('/', '--')}"
-    (root / "refs").mkdir(parents=True)
-    (root / "refs" / "main").write_text("0" * 40)
-    (root / "snapshots").mkdir()
-    folder.rename(root / "snapshots" / ("0" * 40))
-
-
-@pytest.mark.parametrize(
-    ("repo", "name"),
-    [
-        ("timm/test_vit.r160_in1k", "test_vit.r160_in1k"),
-        ("timm/test_vit.r160_in1k", "timm/test_vit.r160_in1k"),
-        ("me/mine", "me/mine"),
-    ],
-)
-def test_what_the_hubs_cache_holds_loads_without_the_hub(saved, tmp_path, monkeypatch, repo, name):
-    folder, module = saved
-    as_hub_cache(folder, tmp_path, repo)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    found = load_timm(name).run(picture(160, 160))
-    with torch.inference_mode():
-        wanted = module.forward_features(found.prepared.tensors["pixels"])
-    torch.testing.assert_close(found.output.hidden, wanted)
-
-
-def test_a_folder_loads_and_takes_other_sizes(saved):
-    folder, module = saved
-    model = load_timm(folder, long_side=96)
-    assert model.name == "mine"
-    assert model.run(picture(64, 96)).prepared.geometry.grid == (4, 6)
-    for name, tensor in module.state_dict().items():
-        torch.testing.assert_close(model.module.state_dict()[name], tensor)
-
-
-def test_a_pickle_is_never_opened(saved):
-    folder, _ = saved
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(InputError, match=r"only in pytorch_model\.bin, a pickle.*safetensors"):
-        load_timm(folder)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda folder: (folder / "model.safetensors").unlink(), "weights in safetensors"),
-        (lambda folder: (folder / "config.json").unlink(), r"with a config\.json; it has none"),
-        (lambda folder: (folder / "config.json").write_text("{"), 'timm\'s "architecture"'),
-        (
-            lambda folder: (folder / "config.json").write_text('{"architecture": "resnet18"}'),
-            "'mine' is a ResNet",
-        ),
-        (
-            lambda folder: (folder / "config.json").write_text('{"architecture": "test_vit2"}'),
-            "weights that fit its architecture",
-        ),
-        (
-            lambda folder: (folder / "config.json").write_text('{"architecture": "test_vitt"}'),
-            "timm knows no 'test_vitt'; near it are test_vit",
-        ),
-        (
-            lambda folder: (folder / "model.safetensors").write_bytes(b"version https://git-lfs"),
-            "weights that fit its architecture",
-        ),
-    ],
-)
-def test_a_folder_that_cannot_be_loaded_says_why(saved, spoil, message):
-    folder, _ = saved
-    spoil(folder)
-    with pytest.raises(InputError, match=message):
-        load_timm(folder)
-
-
-def test_a_folder_that_is_not_there_is_named():
-    with pytest.raises(InputError, match="no folder '/no/such'"):
-        load_timm("/no/such")
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("vit_bas_patch16_224", "near it are vit_base_patch16_224"),
-        ("vit_base_patch16_224.nope", "it has vit_base_patch16_224.augreg"),
-        ("resnet18", "'resnet18' is a ResNet"),
-        ("qqq", "timm knows no 'qqq'"),
-    ],
-)
-def test_a_name_that_is_no_vision_transformer_gets_a_sentence(name, message):
-    with pytest.raises(InputError, match=message):
-        load_timm(name)
-
-
-def test_offline_the_hub_is_not_asked(monkeypatch, tmp_path):
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match="HF_HUB_OFFLINE is set"):
-        load_timm("vit_base_patch16_224")
-
-
-@pytest.mark.parametrize("connect", ["refused", "hangs"])
-def test_an_unreachable_hub_is_given_up_within_seconds(monkeypatch, tmp_path, connect):
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr(hub.urllib.request, "getproxies", dict)
-
-    def no_answer(*_, **__):
-        time.sleep(1)
-        raise TimeoutError
-
-    if connect == "hangs":
-        monkeypatch.setattr(hub, "PROBE_SECONDS", 0.1)
-        monkeypatch.setattr(hub.socket, "create_connection", no_answer)
-    start = time.monotonic()
-    with pytest.raises(InputError, match="cannot be reached to fetch 'me/mine'"):
-        load_timm("me/mine")
-    assert time.monotonic() - start < 10
-
-
-def test_the_probe_asks_the_proxy_that_is_set(monkeypatch):
-    monkeypatch.setattr(hub.urllib.request, "getproxies", lambda: {"https": "proxy.example:3128"})
-    monkeypatch.setattr(hub.urllib.request, "proxy_bypass", lambda host: False)
-    assert hub._first_hop("https://huggingface.co") == ("proxy.example", 3128)
-    monkeypatch.setattr(hub.urllib.request, "getproxies", dict)
-    assert hub._first_hop("https://huggingface.co") == ("huggingface.co", 443)
 
 
 @pytest.mark.skipif(not weights.ready("focus-vit"), reason="focus-vit is not fetched")

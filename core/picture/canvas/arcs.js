@@ -133,15 +133,15 @@ function drawArcFocus(frame, context, view, { side, index }) {
   const isPinned = isQuery && index === frame.pinned;
   const colour = isPinned ? frame.theme.accent : frame.theme.text;
   const y = arcY(layout, index);
-  const x = isQuery ? 0 : layout.right + 1;
-  pill(context, x, y - 9, isQuery ? layout.left - 1 : layout.width - layout.right - 48, 18, colour);
   context.font = labelFont(frame.theme, 600);
   const labels = isQuery ? frame.data.queries : frame.data.keys;
-  context.fillStyle = readableOn(colour);
   context.textAlign = isQuery ? "right" : "left";
   context.textBaseline = "middle";
   const room = isQuery ? layout.left - 12 : layout.width - layout.right - 56;
   const text = clipped(context, labels[index], room);
+  const width = context.measureText(text).width + 10;
+  pill(context, isQuery ? layout.left - 1 - width : layout.right + 1, y - 9, width, 18, colour);
+  context.fillStyle = readableOn(colour);
   context.fillText(text, isQuery ? layout.left - 6 : layout.right + 6, y + 0.5);
   drawArcNumbers(frame, context, view, { side, index });
 }

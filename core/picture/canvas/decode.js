@@ -38,17 +38,20 @@ async function decodeMask(payload) {
   return cells;
 }
 
-// Decodes once for each payload: a change of theme or selection comes with the same bytes.
+// Decodes once for each payload: a change of theme or selection comes with the same one. All of it
+// is the key: two heads may have the same levels under another maximum.
 async function decoded(frame, payload, decode = decodeValues) {
   if (!payload) return null;
-  const known = frame.decoded.get(payload.data);
+  const key = JSON.stringify(payload);
+  const known = frame.decoded.get(key);
   if (known) return known;
   const result = await decode(payload);
   if (frame.decoded.size > 7) frame.decoded.clear();
-  frame.decoded.set(payload.data, result);
+  frame.decoded.set(key, result);
   return result;
 }
 
+// A weight as a person reads it: all its digits, or 'about' where the payload rounded it.
 function numberText(matrix, value, top) {
   return matrix.rough ? roughNumber(value, top, matrix.step) : exactNumber(value);
 }

@@ -15,9 +15,8 @@ function mountMap(frame) {
 }
 
 async function updateMap(frame, view) {
-  if (frame.sentScale !== frame.data.scale) view.scale = frame.data.scale;
+  if (frame.sentScale !== frame.data.scale) frame.scale = frame.data.scale;
   frame.sentScale = frame.data.scale;
-  view.scale ??= frame.data.scale;
   if (!(await updateRows(frame, view))) return;
   const [rows, columns] = view.matrix.shape;
   view.stage.over.setAttribute("aria-label", phrase(frame, "map_label", { rows, columns }));
@@ -34,7 +33,7 @@ function drawMap(frame, view) {
 
 function drawLegend(frame, view) {
   const top = view.matrix.tops[0];
-  const middle = view.scale === "sqrt" ? top / 4 : top / 2;
+  const middle = frame.scale === "sqrt" ? top / 4 : top / 2;
   const bar = element("span", "bar");
   bar.style.background = gradient(colourTable(frame.data.palette, frame.theme));
   const numbers = [0, middle, top].map((value) => element("span", "", shortNumber(value)));
@@ -44,8 +43,8 @@ function drawLegend(frame, view) {
 
 function scaleSwitch(frame, view) {
   const choices = ["linear", "sqrt"].map((scale) => [scale, phrase(frame, `scale_${scale}`)]);
-  return segmented(phrase(frame, "scale_title"), choices, view.scale, (scale) => {
-    view.scale = scale;
+  return segmented(phrase(frame, "scale_title"), choices, frame.scale, (scale) => {
+    frame.scale = scale;
     view.draw();
     view.legend.querySelector("[aria-pressed=true]").focus();
   });
@@ -87,7 +86,10 @@ function mapInput(frame, view) {
     view.redraw();
   });
   over.addEventListener("click", (event) => {
-    const row = view.layout ? mapRowAt(view, place(event, over)) : null;
+    if (!view.layout) return;
+    // A finger taps without moving first: the tap tells the number too.
+    hoverMap(frame, view, event);
+    const row = mapRowAt(view, place(event, over));
     if (row !== null) pinRow(frame, view, row);
   });
   over.addEventListener("keydown", (event) => view.layout && mapKey(frame, view, event));

@@ -20,7 +20,7 @@ function drawCells(frame, context, view, layout) {
   const pixels = [layout.height, layout.width].map((length) => Math.round(length * pixelRatio()));
   const small = shrunk(view.matrix.values, rows, columns, ...pixels);
   const table = colourTable(frame.data.palette, frame.theme);
-  const image = cellsImage(small, view.matrix.tops[0], view.scale, table);
+  const image = cellsImage(small, view.matrix.tops[0], frame.scale, table);
   context.imageSmoothingEnabled = false;
   context.drawImage(image, layout.x, layout.y, layout.width, layout.height);
 }
@@ -112,7 +112,7 @@ function drawPin(frame, context, layout, row) {
 function drawCrosshair(frame, context, layout, { row, column }) {
   const x = layout.x + column * layout.cellWidth;
   const y = layout.y + row * layout.cellHeight;
-  context.fillStyle = css(frame.theme.text, 0.1);
+  context.fillStyle = css(frame.theme.text, 0.07);
   context.fillRect(layout.x, y, x - layout.x, Math.max(1, layout.cellHeight));
   context.fillRect(x, layout.y, Math.max(1, layout.cellWidth), y - layout.y);
   context.strokeStyle = css(frame.theme.text);

@@ -23,12 +23,15 @@ function mountMosaic(frame) {
 }
 
 async function updateMosaic(frame, view) {
-  view.grids = await decoded(frame, frame.data.grids);
+  const { data } = frame;
+  const grids = await decoded(frame, data.grids);
+  if (frame.data !== data) return;
+  view.grids = grids;
   const [layers, heads] = view.grids.shape;
   view.stage.over.setAttribute("aria-label", phrase(frame, "mosaic_label", { layers, heads }));
   view.caption.textContent = phrase(frame, "mosaic_hint");
-  const selected = JSON.stringify(frame.data.selected);
-  if (view.sent !== selected) view.marks.chosen = frame.data.selected;
+  const selected = JSON.stringify(data.selected);
+  if (view.sent !== selected) view.marks.chosen = data.selected;
   view.sent = selected;
   view.draw();
   tell(frame, "ask");

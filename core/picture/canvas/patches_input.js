@@ -30,8 +30,12 @@ function photoInput(frame, view) {
     if (view.layout) drawPhotoMarks(frame, view);
   });
   over.addEventListener("click", (event) => {
-    const patch = view.layout && patchAt(view.layout, place(event, over));
-    if (patch) pickQuery(frame, view, patch);
+    const at = place(event, over);
+    const patch = view.layout && patchAt(view.layout, at);
+    if (!patch) return;
+    // A finger taps without moving first: the tap tells the number too.
+    tellPatch(frame, view, patch, at);
+    pickQuery(frame, view, patch);
   });
   over.addEventListener("keydown", (event) => view.layout && photoKey(frame, view, event));
   over.addEventListener("blur", () => {

@@ -28,7 +28,6 @@ function showView(frame) {
   hideTip(frame);
   frame.kind = frame.data.view;
   frame.root.dataset.view = frame.kind;
-  frame.sentScale = undefined;
   frame.view = VIEWS[frame.kind](frame);
 }
 

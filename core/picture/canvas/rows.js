@@ -35,8 +35,9 @@ function tellRow(frame, view) {
   const query = frame.pinned;
   const weights = query === null ? null : Array.from(rowOf(view.matrix, query));
   const texts = weights?.map((value) => numberText(view.matrix, value, view.matrix.tops[0]));
-  const label = frame.data.queries[query];
-  tell(frame, "row", { query, label, weights, texts, noKey: view.noKey.has(query) });
+  const { queries, keys } = frame.data;
+  const label = queries[query];
+  tell(frame, "row", { query, label, keys, weights, texts, noKey: view.noKey.has(query) });
 }
 
 // The visitor's own choice: shown, spoken, told to the other views, and sent to the server.

@@ -79,6 +79,7 @@ function sentenceHint(frame, row, top) {
   const query = row.label;
   if (row.noKey) return phrase(frame, "cell_no_key", { query });
   if (top === 0) return phrase(frame, "pinned", { query });
-  const value = row.texts[row.weights.indexOf(top)];
-  return phrase(frame, "sentence_pinned", { query, value });
+  const most = row.weights.indexOf(top);
+  const words = { query, key: row.keys[most], value: row.texts[most] };
+  return phrase(frame, "sentence_pinned", words);
 }

@@ -26,7 +26,7 @@ const ENGLISH = {
   axis_head: "head",
   sentence_label: "The tokens, shaded by what the pinned one looks at",
   sentence_hint: "Click a token, or a row of the map: the others are shaded by what it looks at.",
-  sentence_pinned: "“{query}” looks at the shaded tokens; the darkest, or brightest, gets {value}.",
+  sentence_pinned: "“{query}” looks most at “{key}”: {value}. Shading follows its weights.",
   patch: "patch {row},{column}: {value}",
   patch_query: "Query: patch {row},{column}",
   prefix_query: "Query: {label}",

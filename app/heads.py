@@ -1,0 +1,188 @@
+"""Heads: the mosaic of all heads beside one head as map, arcs or table, and its downloads."""
+
+import re
+
+import pandas as pd
+import streamlit as st
+
+from app import loaders, shared
+from app.components import attention_canvas as canvas
+from app.loaders import Kept
+from app.words import say
+from core import reading
+from core.picture import export
+from core.picture.html import offline_html
+from core.picture.scene import head_scene, labels, mosaic_scene, sentence_scenes
+from core.picture.views import Head
+from core.reading import Choice, HeadView
+
+
+def sentence_picker(kept: Kept, key: str) -> int:
+    """Which sentence of the batch is looked at."""
+    sentences = kept.wanted.given
+    return st.pills(
+        say("text_sentence"),
+        range(len(sentences)),
+        format_func=lambda index: f"{index + 1}  {shared.plain(sentences[index][:40])}",
+        default=0,
+        required=True,
+        key=f"{key}_item_{kept.wanted.name}",
+    )
+
+
+@st.fragment
+def show(kept: Kept, item: int, stale: bool, key: str) -> None:
+    """All heads and one head; moving between heads redraws this part only and runs no model."""
+    choice = options(kept, item, key)
+    view = loaders.head_for(kept, choice)
+    name = f"{kept.wanted.name}-{item}-{choice.group}-{choice.hide_special}-{choice.by_word}"
+    look = shared.look(stale=stale)
+    for index, scene in enumerate(sentence_scenes(view, run=name, look=look)):
+        canvas.sentence(scene, key=f"{key}_sentence_{index}")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.subheader(say("all_heads"))
+        slot = st.empty()
+        with shared.progress(kept.wanted.model, slot, f"{key}_draw") as (tell, _):
+            mosaic = loaders.mosaic_for(kept, choice, tell)
+        scene = mosaic_scene(mosaic, Head(0, 0), run=name, look=look)
+        canvas.mosaic(scene, key=f"{key}_mosaic", on_head_change=lambda: choose(key))
+    with right:
+        st.subheader(say("one_head", layer=choice.layer, head=choice.head))
+        show_head(kept, choice, view, name, key)
+        downloads(kept, choice, view, key)
+
+
+def options(kept: Kept, item: int, key: str) -> Choice:
+    """Layer, head and how the map is shown, from the widgets above it."""
+    groups = kept.run.prepared.groups
+    with st.expander(say("options")):
+        group = 0
+        if len(groups) > 1:
+            group = st.segmented_control(
+                say("text_kind"),
+                range(len(groups)),
+                format_func=lambda index: groups[index].name,
+                default=0,
+                required=True,
+                key=f"{key}_group",
+            )
+        layers = len(groups[group].calls)
+        calls = kept.run.trace.calls
+        _clamp(f"{key}_layer", layers)
+        columns = st.columns(4, vertical_alignment="bottom")
+        layer = columns[0].selectbox(say("layer"), range(layers), key=f"{key}_layer")
+        heads = calls[groups[group].calls[layer]].heads
+        _clamp(f"{key}_head", heads)
+        head = columns[1].selectbox(say("head"), range(heads), key=f"{key}_head")
+        hide = columns[2].toggle(
+            say("hide_special"), key=f"{key}_hide", help=say("hide_special_help")
+        )
+        words = columns[3].toggle(say("by_word"), key=f"{key}_words", help=say("by_word_help"))
+    return Choice(group, layer, head, item, hide, words)
+
+
+def choose(key: str) -> None:
+    """Take over the head that was clicked in the mosaic."""
+    clicked = canvas.head_of(st.session_state[f"{key}_mosaic"].head)
+    if clicked is not None:
+        st.session_state[f"{key}_layer"], st.session_state[f"{key}_head"] = clicked
+
+
+def show_head(kept: Kept, choice: Choice, view: HeadView, name: str, key: str) -> None:
+    """One head in the form that was chosen."""
+    form = st.segmented_control(
+        say("form"),
+        ["map", "arcs", "table"],
+        format_func=lambda form: say(f"form_{form}"),
+        default="map",
+        required=True,
+        key=f"{key}_form",
+        label_visibility="collapsed",
+    )
+    caption = [view.note, shared_key(kept, choice)]
+    st.caption(" · ".join(part for part in caption if part))
+    if form == "table":
+        table(view, key)
+        return
+    scene = head_scene(view, choice, run=name, form=form, look=shared.look())
+    canvas.head_map(scene, key=f"{key}_map")
+
+
+def shared_key(kept: Kept, choice: Choice) -> str:
+    """Which query heads read the same key-value head; nothing where each has its own."""
+    call = reading.call_of(kept.run, choice)
+    kv_head = call.kv_head(choice.head)
+    sharing = [head for head in range(call.heads) if call.kv_head(head) == kv_head]
+    if len(sharing) == 1:
+        return ""
+    return say("shared_kv", heads=f"{sharing[0]} to {sharing[-1]}", kv_head=kv_head)
+
+
+def table(view: HeadView, key: str) -> None:
+    """One row of the map as numbers, to sort and to hear."""
+    names = labels(view.queries)
+    pinned = st.session_state.get(f"{key}_map")
+    pinned = canvas.row_of(pinned.row) if pinned else None
+    query = st.selectbox(
+        say("table_row"),
+        range(len(names)),
+        index=pinned if pinned is not None and pinned < len(names) else 0,
+        format_func=lambda index: f"{index}  {names[index]}",
+        help=say("table_row_help"),
+        key=f"{key}_table_row",
+    )
+    row = view.weights[query]
+    if view.allowed is not None and not view.allowed[query].any():
+        st.caption(say("row_nothing"))
+    columns = [say("table_position"), say("table_token"), say("table_weight")]
+    data = pd.DataFrame(zip(range(len(row)), labels(view.keys), row, strict=True), columns=columns)
+    st.dataframe(
+        data.sort_values(columns[2], ascending=False),
+        hide_index=True,
+        column_config={
+            columns[2]: st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)
+        },
+    )
+    st.caption(say("row_sum", count=len(row), total=float(row.sum())))
+
+
+def downloads(kept: Kept, choice: Choice, view: HeadView, key: str) -> None:
+    """The head to take away; each file is made when it is asked for."""
+    given = "\n".join(kept.wanted.given)
+    palette = st.session_state["shared_palette"]
+
+    def labelled() -> export.LabelledMap:
+        return reading.labelled(kept.run, choice, given)
+
+    def page() -> str:
+        title = reading.provenance(kept.run, choice, given, view.note).line()
+        scenes = [
+            *sentence_scenes(view, run="page"),
+            head_scene(view, choice, run="page"),
+        ]
+        return offline_html(title, scenes)
+
+    files = {
+        "PNG": ("png", "image/png", lambda: export.to_png(labelled(), palette)),
+        "HTML": ("html", "text/html", page),
+        "NPZ": ("npz", "application/zip", lambda: export.to_npz(labelled())),
+        "CSV": ("csv", "text/csv", lambda: export.to_csv(labelled())),
+    }
+    buttons(files, f"{kept.wanted.model}-layer{choice.layer}-head{choice.head}", key)
+
+
+def buttons(files: dict, stem: str, key: str) -> None:
+    """One download button a file."""
+    st.caption(say("downloads"))
+    with st.container(horizontal=True):
+        for title, (ending, mime, make) in files.items():
+            name = f"{re.sub('[^A-Za-z0-9._-]+', '-', stem)}.{ending}"
+            st.download_button(
+                title, make, name, mime, on_click="ignore", key=f"{key}_download_{ending}"
+            )
+
+
+def _clamp(key: str, size: int) -> None:
+    """A layer or head that the new model lacks falls back to its last one."""
+    st.session_state[key] = min(st.session_state.get(key, 0), size - 1)

@@ -1,0 +1,158 @@
+"""Loaders: models and runs, shared by all visitors and bounded; the only place that caches."""
+
+import hashlib
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+from cachetools import LRUCache
+
+from app.turns import Turns
+from core import models
+from core.bench.cost import Cost, measure
+from core.models import weights
+from core.models.images import Picture, open_picture
+from core.models.model import Model
+from core.reading import Choice, HeadView, head_view, mosaic_view
+from core.types import Run
+
+RUN_BYTES = 2_000_000_000  # q and k of the latest runs
+DRAWN_BYTES = 200_000_000  # mosaics and maps of the latest looks
+
+Tell = Callable[[str, float], None]  # what is being done, and the share that is done
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a visitor asked for; two who ask the same share one run."""
+
+    model: str
+    given: tuple[str, ...] | str  # texts, or the digest of a picture
+    mechanism: str | None
+    device: str
+    precision: str
+
+    @property
+    def name(self) -> str:
+        """A short name that the views of one run share in the browser."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run and what it cost; cost is None until it has been measured."""
+
+    wanted: Wanted
+    run: Run
+    cost: Cost | None = None
+
+
+class Store:
+    """The latest results, by key, up to so many bytes; safe for several threads."""
+
+    def __init__(self, limit: int, size: Callable[[object], int]) -> None:
+        """Hold up to `limit` bytes, as `size` counts them."""
+        self._cache: LRUCache = LRUCache(limit, getsizeof=size)
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> object | None:
+        """What is kept under a key; None if nothing is."""
+        with self._lock:
+            return self._cache.get(key)
+
+    def put(self, key: Hashable, value: object) -> None:
+        """Keep a value; the oldest make room. One that is larger than the store is not kept."""
+        with self._lock:
+            if self._cache.getsizeof(value) <= self._cache.maxsize:
+                self._cache[key] = value
+
+
+@st.cache_resource
+def runs() -> Store:
+    """Runs of all visitors."""
+    return Store(RUN_BYTES, lambda kept: kept.run.trace.nbytes)
+
+
+@st.cache_resource
+def drawn() -> Store:
+    """Mosaics and maps that were drawn from them."""
+    return Store(DRAWN_BYTES, lambda array: array.nbytes)
+
+
+@st.cache_resource
+def turns() -> Turns:
+    """The one queue of this process."""
+    return Turns()
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def loaded(name: str, device: str, precision: str) -> Model:
+    """A model, loaded once and shared by all visitors."""
+    return models.load(name, device=device, precision=precision)
+
+
+def model_for(wanted: Wanted, tell: Tell) -> Model:
+    """The model, its weights fetched first if they are not here yet.
+
+    Raises:
+        InputError: if it cannot be had.
+    """
+    if wanted.model in models.OFFLINE and not weights.ready(wanted.model):
+        weights.fetch(wanted.model, lambda share: tell("fetching", share))
+    tell("converting", 0.0)
+    return loaded(wanted.model, wanted.device, wanted.precision)
+
+
+def run_for(wanted: Wanted, given: object, tell: Tell, on_wait: Callable[[int], None]) -> Kept:
+    """The run that a visitor asked for: one that is kept, or a new forward pass.
+
+    Raises:
+        InputError: if the input, the model or the mechanism does not allow it.
+    """
+    kept = runs().get(wanted)
+    if kept is None:
+        model = model_for(wanted, tell)
+        with turns().turn(on_wait):
+            run = model.run(given, wanted.mechanism, on_call=lambda share: tell("running", share))
+        kept = Kept(wanted, run)
+        runs().put(wanted, kept)
+    return kept
+
+
+def cost_for(kept: Kept, tell: Tell, on_wait: Callable[[int], None]) -> Cost:
+    """What a run costs, measured once, in its own turn."""
+    again = runs().get(kept.wanted)
+    if again is not None and again.cost is not None:
+        return again.cost
+    model = model_for(kept.wanted, tell)
+    with turns().turn(on_wait):
+        cost = measure(model, kept.run, on_step=lambda share: tell("measuring", share))
+    runs().put(kept.wanted, replace(kept, cost=cost))
+    return cost
+
+
+def mosaic_for(kept: Kept, choice: Choice, tell: Tell) -> np.ndarray:
+    """All heads of a run as thumbnails, drawn once."""
+    key = (kept.wanted, "mosaic", replace(choice, layer=0, head=0))
+    mosaic = drawn().get(key)
+    if mosaic is None:
+        mosaic = mosaic_view(kept.run, choice, on_layer=lambda share: tell("drawing", share))
+        drawn().put(key, mosaic)
+    return mosaic
+
+
+def head_for(kept: Kept, choice: Choice) -> HeadView:
+    """One head of a run; cheap enough to make again for every look."""
+    return head_view(kept.run, choice)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def picture_of(data: bytes, name: str) -> Picture:
+    """A picture from the bytes of its file.
+
+    Raises:
+        InputError: if it is not a whole picture.
+    """
+    return open_picture(data, name)

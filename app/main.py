@@ -1,0 +1,25 @@
+"""Entry point: the page list, and the choices that all pages share."""
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+# `streamlit run app/main.py` puts app/ on sys.path, not the repository root.
+ROOT = str(Path(__file__).resolve().parents[1])
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
+
+from app import shared  # noqa: E402
+from app.words import say  # noqa: E402
+
+st.set_page_config(page_title="Headlight", page_icon=":material/flashlight_on:", layout="wide")
+page = st.navigation(
+    [
+        st.Page("views/text.py", title=say("nav_text"), icon=":material/notes:", default=True),
+        st.Page("views/image.py", title=say("nav_image"), icon=":material/image:"),
+    ],
+    position="top",
+)
+shared.sidebar()
+page.run()

@@ -1,0 +1,121 @@
+"""Patches: a picture with every head's weights for one query, and its downloads."""
+
+import streamlit as st
+
+from app import heads, shared
+from app.components import attention_canvas as canvas
+from app.loaders import Kept
+from app.words import say
+from core import reading
+from core.models.images import Picture
+from core.picture import export
+from core.picture.html import offline_html
+from core.picture.overlay import overlay_png
+from core.picture.scene import patches_scene
+from core.picture.views import Head
+from core.reading import Choice
+
+
+@st.fragment
+def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
+    """Choose a query and a head; both redraw this part only and run no model."""
+    query, looked_at = controls(kept, key)
+    head = head_of(kept, key)
+    scene = patches_scene(
+        kept.run,
+        picture,
+        query,
+        head,
+        looked_at=looked_at,
+        name=kept.wanted.name,
+        look=shared.look(stale=stale),
+    )
+    canvas.patches(
+        scene,
+        key=f"{key}_canvas",
+        on_query_change=lambda: take_query(kept, key),
+        on_head_change=lambda: take_head(key),
+    )
+    downloads(kept, picture, query, looked_at, key)
+
+
+def controls(kept: Kept, key: str) -> tuple[int, bool]:
+    """The position that looks, or is looked at."""
+    positions = kept.run.prepared.groups[0].queries[0]
+    state = st.session_state
+    query = min(state.get(f"{key}_query", 0), len(positions) - 1)
+    special = [index for index, position in enumerate(positions) if position.special]
+    choices = special if query in special else [*special, query]
+    state[f"{key}_named"] = query
+    left, right = st.columns([2, 1])
+    named = left.segmented_control(
+        say("image_query"),
+        choices,
+        format_func=lambda index: positions[index].label,
+        key=f"{key}_named",
+        required=True,
+        help=say("image_query_help"),
+    )
+    state[f"{key}_query"] = named
+    direction = right.segmented_control(
+        say("image_direction"),
+        ["from", "to"],
+        format_func=lambda way: say(f"image_{way}"),
+        default="from",
+        required=True,
+        key=f"{key}_direction",
+    )
+    return named, direction == "to"
+
+
+def take_query(kept: Kept, key: str) -> None:
+    """Make the clicked patch the query."""
+    clicked = canvas.query_of(st.session_state[f"{key}_canvas"].query)
+    if clicked is not None:
+        geometry = kept.run.prepared.geometry
+        st.session_state[f"{key}_query"] = geometry.token(clicked.row, clicked.column)
+
+
+def take_head(key: str) -> None:
+    """Remember the chosen head for downloads; the browser has drawn it already."""
+    clicked = canvas.head_of(st.session_state[f"{key}_canvas"].head)
+    if clicked is not None:
+        st.session_state[f"{key}_head"] = clicked
+
+
+def head_of(kept: Kept, key: str) -> Head:
+    """The chosen head; the last layer's first head before one is chosen, or where it is missing."""
+    calls = [kept.run.trace.calls[index] for index in kept.run.prepared.groups[0].calls]
+    head = st.session_state.get(f"{key}_head", Head(len(calls) - 1, 0))
+    if head.layer >= len(calls) or head.head >= calls[head.layer].heads:
+        return Head(len(calls) - 1, 0)
+    return head
+
+
+def downloads(kept: Kept, picture: Picture, query: int, looked_at: bool, key: str) -> None:
+    """The chosen head to take away: the row on the picture, or the whole map in numbers."""
+    head = head_of(kept, key)
+    choice = Choice(layer=head.layer, head=head.head)
+    palette = st.session_state["shared_palette"]
+
+    def row() -> export.LabelledMap:
+        return reading.labelled_query(kept.run, choice, query, picture.name, looked_at=looked_at)
+
+    def page() -> str:
+        scene = patches_scene(
+            kept.run, picture, query, head, looked_at=looked_at, name=kept.wanted.name
+        )
+        return offline_html(row().about.line(), scene)
+
+    geometry = kept.run.prepared.geometry
+    files = {
+        "PNG": ("png", "image/png", lambda: overlay_png(picture, geometry, row(), palette)),
+        "HTML": ("html", "text/html", page),
+        "NPZ": (
+            "npz",
+            "application/zip",
+            lambda: export.to_npz(reading.labelled(kept.run, choice, picture.name)),
+        ),
+        "CSV": ("csv", "text/csv", lambda: export.to_csv(row())),
+    }
+    heads.buttons(files, f"{kept.wanted.model}-layer{head.layer}-head{head.head}", key)

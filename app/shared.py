@@ -1,0 +1,218 @@
+"""What all pages share: the sidebar's choices, the model picker, progress with Cancel, the cost."""
+
+import logging
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app import loaders
+from app.loaders import Kept, Tell
+from app.words import say
+from core.attention import MECHANISMS
+from core.bench.cost import Comparison, Cost
+from core.errors import InputError
+from core.models import MODELS, devices
+from core.picture.palettes import PALETTES
+from core.picture.views import Look
+
+LOG = logging.getLogger("headlight")
+OTHER = "other"
+PATIENCE = 0.4  # seconds before a bar appears: a flash of one tells nothing
+
+
+def sidebar() -> None:
+    """Device, precision, mechanism and palette; kept when the visitor changes the page."""
+    with st.sidebar:
+        device = st.selectbox(
+            say("device"), devices.devices(), key="shared_device", help=say("device_help")
+        )
+        st.selectbox(
+            say("precision"),
+            devices.precisions(device),
+            key="shared_precision",
+            help=say("precision_help"),
+        )
+        st.radio(
+            say("mechanism"),
+            [None, *MECHANISMS],
+            format_func=lambda name: MECHANISMS[name].title if name else say("mechanism_own"),
+            captions=[None, *(mechanism.cost for mechanism in MECHANISMS.values())],
+            key="shared_mechanism",
+            help=say("mechanism_help"),
+        )
+        st.selectbox(say("palette"), PALETTES, key="shared_palette", help=say("palette_help"))
+
+
+def look(*, stale: bool = False) -> Look:
+    """How the canvases look, by the sidebar's palette."""
+    return Look(palette=st.session_state["shared_palette"], stale=stale)
+
+
+def model_picker(kind: Literal["text", "vision"], key: str, hint: str) -> str:
+    """A listed model, or a name that the visitor types."""
+    names = [name for name, entry in MODELS.items() if entry.kind == kind]
+    chosen = st.selectbox(
+        say("model"),
+        [*names, OTHER],
+        format_func=_title,
+        key=f"{key}_model",
+        help=say("model_help"),
+    )
+    if chosen != OTHER:
+        return chosen
+    return st.text_input(say("text_model_name"), placeholder=hint, key=f"{key}_other").strip()
+
+
+def wanted(model: str, given: tuple[str, ...] | str) -> loaders.Wanted:
+    """The visitor's input with the sidebar's choices."""
+    state = st.session_state
+    return loaders.Wanted(
+        model,
+        given,
+        state["shared_mechanism"],
+        state["shared_device"],
+        state["shared_precision"],
+    )
+
+
+@contextmanager
+def progress(
+    name: str, slot: DeltaGenerator, key: str, on_cancel: Callable[[], None] | None = None
+) -> Iterator[tuple[Tell, Callable[[int], None]]]:
+    """Two functions that say what is being done; a bar appears only if it takes a moment.
+
+    With `on_cancel` there is a Cancel beside it. It starts the page again, and the next step of
+    the bar then ends the work where it stands.
+    """
+    start = time.monotonic()
+    bars: list[DeltaGenerator] = []
+
+    def show(text: str, share: float) -> None:
+        if not bars and time.monotonic() - start < PATIENCE:
+            return
+        if not bars:
+            with slot.container():
+                bars.append(st.progress(0.0))
+                if on_cancel is not None:
+                    st.button(say("cancel"), key=f"{key}_cancel", on_click=on_cancel)
+        bars[0].progress(min(1.0, share), text=text)
+
+    try:
+        yield (
+            lambda what, share: show(say(what, name=name), share),
+            lambda ahead: show(say("waiting", ahead=ahead), 0.0),
+        )
+    finally:
+        if bars:
+            slot.empty()
+
+
+def attempt(wanted: loaders.Wanted, given: object, slot: DeltaGenerator, key: str) -> Kept | None:
+    """The run that was asked for, or one sentence and the last run that worked, if it is kept."""
+    state = st.session_state
+    kept = loaders.runs().get(wanted)
+    try:
+        if kept is None and state.get(f"{key}_cancelled") == wanted:
+            raise InputError(say("cancelled"))
+        if kept is None:
+
+            def cancel() -> None:
+                state[f"{key}_cancelled"] = wanted
+
+            with progress(wanted.model, slot, f"{key}_run", cancel) as (tell, wait):
+                kept = loaders.run_for(wanted, given, tell, wait)
+    except InputError as error:
+        st.warning(plain(error))
+        return _last(key)
+    except Exception:
+        LOG.exception("%s failed", wanted.model)
+        st.error(say("failed"))
+        return _last(key)
+    state[f"{key}_last"] = wanted
+    return kept
+
+
+def cost_strip(kept: Kept, size: str, slot: DeltaGenerator, bar: DeltaGenerator, key: str) -> None:
+    """One quiet line of what the run cost, measured now if it has not been yet."""
+    state, cost = st.session_state, kept.cost
+    if cost is None and state.get(f"{key}_unmeasured") == kept.wanted:
+        slot.caption(say("cost_cancelled", model=kept.wanted.model, size=size))
+        return
+    if cost is None:
+
+        def cancel() -> None:
+            state[f"{key}_unmeasured"] = kept.wanted
+
+        slot.caption(say("measuring") + " …")
+        with progress(kept.wanted.model, bar, f"{key}_cost", cancel) as (tell, wait):
+            cost = loaders.cost_for(kept, tell, wait)
+    with slot.container(gap=None):
+        st.caption(_cost_line(kept, cost, size), help=say("cost_help", passes=cost.passes))
+        if cost.against_own is not None:
+            st.caption(_against_line(cost.against_own), help=say("against_help"))
+
+
+def plain(text: object) -> str:
+    """Text that Markdown leaves alone."""
+    return re.sub(r"([\\`*_{}\[\]()#+.!|<>~:$-])", r"\\\1", str(text))
+
+
+def _title(name: str) -> str:
+    if name == OTHER:
+        return say("text_other")
+    entry = MODELS[name]
+    return entry.title if entry.where == "offline" else say("from_hub", title=entry.title)
+
+
+def _last(key: str) -> Kept | None:
+    """The last run of this page that worked, said to be stale."""
+    last = st.session_state.get(f"{key}_last")
+    kept = loaders.runs().get(last) if last is not None else None
+    if kept is not None:
+        st.caption(say("stale"))
+    return kept
+
+
+def _cost_line(kept: Kept, cost: Cost, size: str) -> str:
+    time = cost.milliseconds
+    passes = "cost_passes" if cost.passes > 1 else "cost_one_pass"
+    return say(
+        "cost",
+        model=kept.wanted.model,
+        size=size,
+        kernel=cost.kernel,
+        milliseconds=say(passes, milliseconds=time.median, spread=time.half_width),
+        attention=_bytes(cost.attention_bytes),
+        whole=_bytes(cost.pass_bytes),
+        kept=_bytes(cost.kept_bytes),
+        verified=say("cost_unverified")
+        if cost.error is None
+        else say("cost_verified", error=cost.error),
+    )
+
+
+def _against_line(against: Comparison) -> str:
+    speed, memory = against.speed.median, against.memory
+    return say(
+        "against",
+        speed=_more_or_less(speed, "faster", "slower"),
+        memory=say("cost_unknown")
+        if memory is None
+        else _more_or_less(memory, "less_memory", "more_memory"),
+        cosine=against.cosine,
+    )
+
+
+def _more_or_less(ratio: float, more: str, less: str) -> str:
+    return say(more, ratio=ratio) if ratio >= 1 else say(less, ratio=1 / ratio)
+
+
+def _bytes(number: int | None) -> str:
+    if number is None:
+        return say("cost_unknown")
+    return f"{number / 2**20:,.1f} MiB"

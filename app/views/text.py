@@ -1,0 +1,71 @@
+"""Text page: what does each token look at?"""
+
+import streamlit as st
+
+from app import heads, shared
+from app.loaders import Kept
+from app.words import say
+
+SAMPLES = {
+    "it": "The animal didn't cross the street because it was too tired.",
+    "bank": "She sat on the bank of the river.\nHe took the money to the bank.",
+    "capital": "The capital of France is",
+    "keys": "The keys to the old cabinet in the hall are on the table.",
+}
+
+
+def fill() -> None:
+    """Put the chosen sample into the text area."""
+    sample = st.session_state["text_sample"]
+    if sample is not None:
+        st.session_state["text_text"] = SAMPLES[sample]
+
+
+def ask() -> tuple[str, tuple[str, ...]]:
+    """The form: what is to be read, and by which model."""
+    st.session_state.setdefault("text_text", SAMPLES["it"])
+    st.pills(
+        say("samples"),
+        SAMPLES,
+        format_func=lambda name: SAMPLES[name].splitlines()[0],
+        key="text_sample",
+        on_change=fill,
+    )
+    with st.form("text_form", border=False):
+        words, settings = st.columns([3, 1], vertical_alignment="bottom")
+        text = words.text_area(say("text_label"), height=92, key="text_text", help=say("text_help"))
+        with settings:
+            model = shared.model_picker("text", "text", say("text_other_hint"))
+            if st.form_submit_button(say("run"), type="primary", key="text_run", width="stretch"):
+                st.session_state.pop("text_cancelled", None)
+    lines = tuple(line for line in text.splitlines() if line.strip())
+    return model, lines or (text,)
+
+
+def tell_about(kept: Kept, item: int) -> None:
+    """Notes of the preparation, the part that was not read, and the likeliest next tokens."""
+    prepared, output = kept.run.prepared, kept.run.output
+    for note in prepared.notes:
+        st.caption(note)
+    if item < len(prepared.cut) and prepared.cut[item]:
+        cut = prepared.cut[item]
+        st.caption(say("text_cut", characters=len(cut)))
+        with st.container(height=120):
+            st.text(cut)
+    if output.predictions:
+        tokens = " · ".join(f"{p.label} {p.probability:.2f}" for p in output.predictions[item])
+        st.caption(say("text_next", tokens=shared.plain(tokens)))
+
+
+st.title(say("text_title"))
+cost_slot, work_slot = st.empty(), st.empty()
+model, lines = ask()
+wanted = shared.wanted(model, lines)
+kept = shared.attempt(wanted, list(lines), work_slot, "text")
+if kept is not None:
+    stale = kept.wanted != wanted
+    item = heads.sentence_picker(kept, "text") if len(kept.wanted.given) > 1 else 0
+    tell_about(kept, item)
+    heads.show(kept, item, stale, "text")
+    tokens = sum(len(queries) for queries in kept.run.prepared.groups[0].queries)
+    shared.cost_strip(kept, say("text_size", tokens=f"{tokens:,}"), cost_slot, work_slot, "text")

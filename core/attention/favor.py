@@ -1,0 +1,229 @@
+"""FAVOR+: softmax attention estimated with positive orthogonal random features (Performer).
+
+Source: Choromanski et al. 2021, section 2.3, https://arxiv.org/abs/2009.14794; the features are in
+`core.attention.random_features`.
+
+The estimate is good where weights are flat and poor where they are sharp. Exponents are kept small
+without changing the quotient: from the keys each feature's maximum over the allowed keys is taken
+off, it is given to the queries, and from these each row's maximum is taken off. Each row's sum
+then has a term that is 1, so nothing has to be added to keep it from 0.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from core.attention.linear import normalised, with_ones
+from core.attention.masks import Mask, check_mask, merged
+from core.attention.mechanism import Mechanism
+from core.attention.random_features import Exponents, exponents
+from core.attention.separable import (
+    SeparableMask,
+    blocks,
+    boolean_mask,
+    refuse_dropout,
+    separable_mask,
+)
+from core.attention.shapes import expand_kv_heads, group_size
+
+LOWEST = -1e30  # finite: minus infinity less this is minus infinity, not NaN
+WEAK = 1e-20  # a row's sum below this has lost terms to underflow
+
+Flat = Float[Tensor, "batch_head rows dim"]
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """The inputs of one call, ready to be read in blocks of rows."""
+
+    query: Float[Tensor, "batch head q dim"]
+    key: Float[Tensor, "batch kv_head k dim"]
+    value: Float[Tensor, "batch kv_head k value_dim"]
+    exponents: Exponents
+    limits: SeparableMask
+
+    def queries(self, place: slice) -> Flat:
+        """The exponents of these queries."""
+        query = self.query[:, :, place].to(self.exponents.matrix.dtype)
+        return self.exponents.of_queries(query).flatten(0, 1)
+
+    def keys(self, place: slice) -> Flat:
+        """The exponents of these keys, minus infinity at keys that are masked."""
+        key = expand_kv_heads(self.key[:, :, place], self.query.shape[1])
+        of_keys = self.exponents.of_keys(key.to(self.exponents.matrix.dtype))
+        hidden = self.limits.hidden(place)
+        if hidden is not None:
+            of_keys.masked_fill_(hidden, -torch.inf)
+        return of_keys.flatten(0, 1)
+
+    def values(self, place: slice) -> Flat:
+        """These values, and a column of ones."""
+        value = expand_kv_heads(self.value[:, :, place], self.query.shape[1])
+        return with_ones(value.to(self.exponents.matrix.dtype).flatten(0, 1))
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """The keys seen so far: each feature's maximum, and the sum of phi(k) [v, 1]."""
+
+    top: Float[Tensor, "batch_head 1 features"]
+    state: Float[Tensor, "batch_head features columns"]
+
+    @classmethod
+    def empty(cls, like: Flat, columns: int) -> "_Memory":
+        """No keys yet."""
+        heads, _, features = like.shape
+        top = like.new_full((heads, 1, features), LOWEST)
+        return cls(top, like.new_zeros(heads, features, columns))
+
+    def raised(self, of_keys: Flat) -> "_Memory":
+        """The same memory, against maxima that include these keys."""
+        if not of_keys.shape[1]:
+            return self
+        # Maxima cancel in the quotient, so no gradient needs to run through them.
+        top = torch.maximum(self.top, of_keys.detach().amax(dim=1, keepdim=True))
+        return _Memory(top, self.state * (self.top - top).exp_().mT)
+
+    def remembered(self, of_keys: Flat) -> Flat:
+        """phi(k) against the maxima; writes into the exponents."""
+        return of_keys.sub_(self.top).exp_()
+
+    def looking(self, of_queries: Flat) -> Flat:
+        """phi(q) against the maxima and each row's own; writes into the exponents."""
+        of_queries.add_(self.top)
+        return of_queries.sub_(of_queries.detach().amax(dim=-1, keepdim=True)).exp_()
+
+    def plus(self, features: Flat, values: Flat) -> "_Memory":
+        """The memory with more keys in it."""
+        return replace(self, state=torch.baddbmm(self.state, features.mT, values))
+
+
+def _sums(inputs: _Inputs) -> Iterator[Flat]:
+    """The numerator and, in the last column, the denominator of each block of queries."""
+    (batch, heads, q, _), k = inputs.query.shape, inputs.key.shape[2]
+    limits, place = inputs.limits, slice(0, 0)
+    rows = limits.rows(batch * heads, len(inputs.exponents.matrix))
+    memory = _Memory.empty(inputs.queries(place), inputs.value.shape[-1] + 1)
+    for place in blocks(limits.shared(k), rows):
+        of_keys = inputs.keys(place)
+        memory = memory.raised(of_keys)
+        memory = memory.plus(memory.remembered(of_keys), inputs.values(place))
+    blind = limits.blind(q, k, inputs.query.device).expand(batch, heads, q).flatten(0, 1)
+    waiting = [(step.queries.start, step.queries.stop) for step in limits.steps(q, k, rows)][::-1]
+    while waiting:
+        start, stop = waiting.pop()
+        sums, after = _read(inputs, memory, start, stop)
+        weak = (sums[..., -1] < WEAK) & ~blind[:, start:stop]
+        if limits.offset is not None and stop - start > 1 and bool(weak.any()):
+            # Keys ahead of a row raised the maxima too far for it; one row alone has none ahead.
+            middle = (start + stop) // 2
+            waiting += [(middle, stop), (start, middle)]
+            continue
+        memory = after
+        yield sums
+
+
+def _read(inputs: _Inputs, memory: _Memory, start: int, stop: int) -> tuple[Flat, _Memory]:
+    """The sums of one block of queries, and the memory with the keys that came into its sight."""
+    step = inputs.limits.step(start, stop, inputs.key.shape[2])
+    if step.keys.start == step.keys.stop:
+        return memory.looking(inputs.queries(step.queries)) @ memory.state, memory
+    of_keys, values = inputs.keys(step.keys), inputs.values(step.keys)
+    memory = memory.raised(of_keys)
+    looking = memory.looking(inputs.queries(step.queries))
+    features = memory.remembered(of_keys)
+    own = (looking @ features.mT).tril_(step.diagonal)
+    return torch.baddbmm(looking @ memory.state, own, values), memory.plus(features, values)
+
+
+def attend(
+    query: Float[Tensor, "batch head q dim"],
+    key: Float[Tensor, "batch kv_head k dim"],
+    value: Float[Tensor, "batch kv_head k value_dim"],
+    *,
+    mask: Mask | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    dropout_p: float = 0.0,
+    features: int | None = None,
+    seed: int = 0,
+) -> Float[Tensor, "batch head q value_dim"]:
+    """`weights @ v` without the weights: one features x value_dim matrix a head, a block of rows.
+
+    Raises:
+        MechanismError: for dropout, and for a mask that is not of keys or causal.
+        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
+    """
+    refuse_dropout("favor", dropout_p)
+    group_size(query.shape[1], key.shape[1])
+    shape = (*query.shape[:3], key.shape[2])
+    limits = separable_mask("favor", mask, is_causal, shape)
+    inputs = _Inputs(query, key, value, exponents(query, scale, features, seed), limits)
+    outputs = [normalised(sums[..., :-1], sums[..., -1:]).to(query.dtype) for sums in _sums(inputs)]
+    return torch.cat(outputs, dim=1).unflatten(0, shape[:2])
+
+
+def weights(
+    query: Float[Tensor, "batch head q dim"],
+    key: Float[Tensor, "batch kv_head k dim"],
+    *,
+    mask: Mask | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    features: int | None = None,
+    seed: int = 0,
+) -> Float[Tensor, "batch head q k"]:
+    """phi(q) phi(k)^T, every row divided by its sum; any mask that only hides is taken here.
+
+    In float32 at least. A row with no allowed key is all zeros.
+
+    Raises:
+        MechanismError: if the mask adds numbers to the scores.
+        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
+    """
+    group_size(query.shape[1], key.shape[1])
+    shape = (*query.shape[:3], key.shape[2])
+    visible = _visible(mask, is_causal, shape, query.device)
+    keys = SeparableMask(visible.any(dim=-2), None)
+    inputs = _Inputs(query, key, key[..., :0], exponents(query, scale, features, seed), keys)
+    of_keys = inputs.keys(slice(None))
+    memory = _Memory.empty(of_keys, columns=0).raised(of_keys)
+    looking = memory.looking(inputs.queries(slice(None)))
+    products = (looking @ memory.remembered(of_keys).mT).unflatten(0, shape[:2])
+    products = products.masked_fill_(~visible, 0)
+    sums = products.sum(dim=-1, keepdim=True)
+    weak = (sums < WEAK) & visible.any(dim=-1, keepdim=True)
+    result = normalised(products, sums.masked_fill(weak, 1))
+    for batch, head, row in weak[..., 0].nonzero().tolist():
+        pairs = inputs.queries(slice(row, row + 1)) + inputs.keys(slice(None))
+        logarithms = pairs.logsumexp(dim=-1)[batch * shape[1] + head]
+        seen = visible.expand(shape)[batch, head, row]
+        result[batch, head, row] = logarithms.masked_fill(~seen, -torch.inf).softmax(dim=-1)
+    return result
+
+
+def _visible(
+    mask: Mask | None, is_causal: bool, shape: tuple[int, int, int, int], device: torch.device
+) -> Bool[Tensor, "#batch #head q k"]:
+    """True where the mask and causality let a query look."""
+    if mask is None:
+        mask = torch.ones(1, 1, dtype=torch.bool, device=device)
+    check_mask(mask, shape)
+    visible = merged(boolean_mask("favor", mask), is_causal, *shape[2:])
+    return visible[(None,) * (4 - visible.ndim)].expand(-1, -1, *shape[2:])
+
+
+FAVOR = Mechanism(
+    name="favor",
+    title="FAVOR+ (Performer)",
+    source="Choromanski et al. 2021, https://arxiv.org/abs/2009.14794",
+    exact=False,
+    cost="time grows as N x d x d ln d, memory as d x d ln d",
+    attend=attend,
+    weights=weights,
+    any_mask=False,
+    has_dropout=False,
+)
