@@ -10,6 +10,7 @@ from app.components import attention_canvas as canvas
 from app.loaders import Kept
 from app.words import say
 from core import reading
+from core.models import MODELS
 from core.picture import export
 from core.picture.html import offline_html
 from core.picture.scene import head_scene, labels, mosaic_scene, sentence_scenes
@@ -31,32 +32,38 @@ def sentence_picker(kept: Kept, key: str) -> int:
 
 
 @st.fragment
-def show(kept: Kept, item: int, stale: bool, key: str) -> None:
-    """All heads and one head; moving between heads redraws this part only and runs no model."""
-    choice = options(kept, item, key)
+def show(kept: Kept, item: int, stale: bool, key: str, pin: str | None = None) -> None:
+    """All heads and one head; moving between heads redraws this part only and runs no model.
+
+    `pin` is a token whose row is pinned at first.
+    """
+    above = st.container()
+    left, right = st.columns(2, gap="medium")
+    mosaic_place = left.container()
+    with left:
+        choice = options(kept, item, key)
     view = loaders.head_for(kept, choice)
     name = f"{kept.wanted.name}-{item}-{choice.group}-{choice.hide_special}-{choice.by_word}"
     look = shared.look(stale=stale)
-    for index, scene in enumerate(sentence_scenes(view, run=name, look=look)):
-        canvas.sentence(scene, key=f"{key}_sentence_{index}")
-    left, right = st.columns(2, gap="medium")
-    with left:
+    with above:
+        for index, scene in enumerate(sentence_scenes(view, run=name, look=look)):
+            canvas.sentence(scene, key=f"{key}_sentence_{index}")
+    with right:
+        st.subheader(say("one_head", layer=choice.layer, head=choice.head))
+        show_head(kept, choice, view, name, key, pin)
+        downloads(kept, choice, view, key)
+    with mosaic_place:
         st.subheader(say("all_heads"))
-        slot = st.empty()
-        with shared.progress(kept.wanted.model, slot, f"{key}_draw") as (tell, _):
+        with shared.progress(kept.wanted.model, st.empty(), f"{key}_draw") as (tell, _):
             mosaic = loaders.mosaic_for(kept, choice, tell)
         scene = mosaic_scene(mosaic, Head(0, 0), run=name, look=look)
         canvas.mosaic(scene, key=f"{key}_mosaic", on_head_change=lambda: choose(key))
-    with right:
-        st.subheader(say("one_head", layer=choice.layer, head=choice.head))
-        show_head(kept, choice, view, name, key)
-        downloads(kept, choice, view, key)
 
 
 def options(kept: Kept, item: int, key: str) -> Choice:
     """Layer, head and how the map is shown, from the widgets above it."""
     groups = kept.run.prepared.groups
-    with st.expander(say("options")):
+    with st.expander(say("options"), expanded=True):
         group = 0
         if len(groups) > 1:
             group = st.segmented_control(
@@ -69,17 +76,26 @@ def options(kept: Kept, item: int, key: str) -> Choice:
             )
         layers = len(groups[group].calls)
         calls = kept.run.trace.calls
+        start_at(kept, key)
         _clamp(f"{key}_layer", layers)
-        columns = st.columns(4, vertical_alignment="bottom")
-        layer = columns[0].selectbox(say("layer"), range(layers), key=f"{key}_layer")
+        left, right = st.columns(2)
+        layer = left.selectbox(say("layer"), range(layers), key=f"{key}_layer")
         heads = calls[groups[group].calls[layer]].heads
         _clamp(f"{key}_head", heads)
-        head = columns[1].selectbox(say("head"), range(heads), key=f"{key}_head")
-        hide = columns[2].toggle(
-            say("hide_special"), key=f"{key}_hide", help=say("hide_special_help")
-        )
-        words = columns[3].toggle(say("by_word"), key=f"{key}_words", help=say("by_word_help"))
+        head = right.selectbox(say("head"), range(heads), key=f"{key}_head")
+        hide = left.toggle(say("hide_special"), key=f"{key}_hide", help=say("hide_special_help"))
+        words = right.toggle(say("by_word"), key=f"{key}_words", help=say("by_word_help"))
     return Choice(group, layer, head, item, hide, words)
+
+
+def start_at(kept: Kept, key: str) -> None:
+    """A new model opens at a head worth seeing; after that the choice is the visitor's."""
+    state = st.session_state
+    if state.get(f"{key}_looked") == kept.wanted.model:
+        return
+    state[f"{key}_looked"] = kept.wanted.model
+    entry = MODELS.get(kept.wanted.model)
+    state[f"{key}_layer"], state[f"{key}_head"] = entry.first_look if entry else (0, 0)
 
 
 def choose(key: str) -> None:
@@ -89,7 +105,9 @@ def choose(key: str) -> None:
         st.session_state[f"{key}_layer"], st.session_state[f"{key}_head"] = clicked
 
 
-def show_head(kept: Kept, choice: Choice, view: HeadView, name: str, key: str) -> None:
+def show_head(
+    kept: Kept, choice: Choice, view: HeadView, name: str, key: str, pin: str | None
+) -> None:
     """One head in the form that was chosen."""
     form = st.segmented_control(
         say("form"),
@@ -102,11 +120,27 @@ def show_head(kept: Kept, choice: Choice, view: HeadView, name: str, key: str) -
     )
     caption = [view.note, shared_key(kept, choice)]
     st.caption(" · ".join(part for part in caption if part))
+    row = pinned(kept, view, pin, key)
     if form == "table":
-        table(view, key)
+        table(view, row, key)
         return
-    scene = head_scene(view, choice, run=name, form=form, look=shared.look())
-    canvas.head_map(scene, key=f"{key}_map")
+    scene = head_scene(view, choice, run=name, form=form, query=row, look=shared.look())
+    canvas.head_map(scene, key=f"{key}_map", on_row_change=lambda: keep_pin(kept, view, key))
+
+
+def pinned(kept: Kept, view: HeadView, pin: str | None, key: str) -> int | None:
+    """The row that the visitor pinned in this text, whatever the mechanism; at first, `pin`."""
+    names = labels(view.queries)
+    given, row = st.session_state.get(f"{key}_pin", (None, None))
+    if given == (kept.wanted.given, names):
+        return row
+    return names.index(pin) if pin in names else None
+
+
+def keep_pin(kept: Kept, view: HeadView, key: str) -> None:
+    """Remember the pinned row, so that it outlives a change of mechanism."""
+    row = canvas.row_of(st.session_state[f"{key}_map"].row)
+    st.session_state[f"{key}_pin"] = ((kept.wanted.given, labels(view.queries)), row)
 
 
 def shared_key(kept: Kept, choice: Choice) -> str:
@@ -119,24 +153,24 @@ def shared_key(kept: Kept, choice: Choice) -> str:
     return say("shared_kv", heads=f"{sharing[0]} to {sharing[-1]}", kv_head=kv_head)
 
 
-def table(view: HeadView, key: str) -> None:
+def table(view: HeadView, row: int | None, key: str) -> None:
     """One row of the map as numbers, to sort and to hear."""
     names = labels(view.queries)
-    pinned = st.session_state.get(f"{key}_map")
-    pinned = canvas.row_of(pinned.row) if pinned else None
     query = st.selectbox(
         say("table_row"),
         range(len(names)),
-        index=pinned if pinned is not None and pinned < len(names) else 0,
+        index=row or 0,
         format_func=lambda index: f"{index}  {names[index]}",
         help=say("table_row_help"),
         key=f"{key}_table_row",
     )
-    row = view.weights[query]
+    weights = view.weights[query]
     if view.allowed is not None and not view.allowed[query].any():
         st.caption(say("row_nothing"))
     columns = [say("table_position"), say("table_token"), say("table_weight")]
-    data = pd.DataFrame(zip(range(len(row)), labels(view.keys), row, strict=True), columns=columns)
+    data = pd.DataFrame(
+        zip(range(len(weights)), labels(view.keys), weights, strict=True), columns=columns
+    )
     st.dataframe(
         data.sort_values(columns[2], ascending=False),
         hide_index=True,
@@ -144,7 +178,7 @@ def table(view: HeadView, key: str) -> None:
             columns[2]: st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)
         },
     )
-    st.caption(say("row_sum", count=len(row), total=float(row.sum())))
+    st.caption(say("row_sum", count=len(weights), total=float(weights.sum())))
 
 
 def downloads(kept: Kept, choice: Choice, view: HeadView, key: str) -> None:

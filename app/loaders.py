@@ -65,6 +65,7 @@ class Store:
     def put(self, key: Hashable, value: object) -> None:
         """Keep a value; the oldest make room. One that is larger than the store is not kept."""
         with self._lock:
+            self._cache.pop(key, None)
             if self._cache.getsizeof(value) <= self._cache.maxsize:
                 self._cache[key] = value
 

@@ -13,7 +13,9 @@ if ROOT not in sys.path:
 from app import shared  # noqa: E402
 from app.words import say  # noqa: E402
 
-st.set_page_config(page_title="Headlight", page_icon=":material/flashlight_on:", layout="wide")
+ASSETS = Path(ROOT) / "assets"
+# A file of ours: the browser would fetch a named icon from elsewhere.
+st.set_page_config(page_title="Headlight", page_icon=str(ASSETS / "icon.svg"), layout="wide")
 page = st.navigation(
     [
         st.Page("views/text.py", title=say("nav_text"), icon=":material/notes:", default=True),
@@ -21,5 +23,7 @@ page = st.navigation(
     ],
     position="top",
 )
+st.logo(str(ASSETS / "logo.svg"), size="large")
+shared.style()
 shared.sidebar()
 page.run()

@@ -43,7 +43,10 @@ def controls(kept: Kept, key: str) -> tuple[int, bool]:
     """The position that looks, or is looked at."""
     positions = kept.run.prepared.groups[0].queries[0]
     state = st.session_state
-    query = min(state.get(f"{key}_query", 0), len(positions) - 1)
+    if state.get(f"{key}_query_of") != kept.wanted.given:
+        state[f"{key}_query_of"] = kept.wanted.given
+        state[f"{key}_query"] = first_query(kept)
+    query = min(state[f"{key}_query"], len(positions) - 1)
     special = [index for index, position in enumerate(positions) if position.special]
     choices = special if query in special else [*special, query]
     state[f"{key}_named"] = query
@@ -66,6 +69,14 @@ def controls(kept: Kept, key: str) -> tuple[int, bool]:
         key=f"{key}_direction",
     )
     return named, direction == "to"
+
+
+def first_query(kept: Kept) -> int:
+    """CLS, or the patch in the middle where there is no token before the patches."""
+    geometry = kept.run.prepared.geometry
+    if geometry.prefix:
+        return 0
+    return geometry.token(geometry.grid[0] // 2, geometry.grid[1] // 2)
 
 
 def take_query(kept: Kept, key: str) -> None:

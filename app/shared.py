@@ -15,14 +15,33 @@ from app.loaders import Kept, Tell
 from app.words import say
 from core.attention import MECHANISMS
 from core.bench.cost import Comparison, Cost
+from core.bench.timing import Spread
 from core.errors import InputError
 from core.models import MODELS, devices
 from core.picture.palettes import PALETTES
 from core.picture.views import Look
 
 LOG = logging.getLogger("headlight")
-OTHER = "other"
 PATIENCE = 0.4  # seconds before a bar appears: a flash of one tells nothing
+
+
+def style() -> None:
+    """What the theme's settings cannot say: the picture, not the margin, fills the first screen."""
+    st.html(
+        """<style>
+        .stMainBlockContainer { padding: 4.2rem 2rem 3rem; max-width: 1500px; }
+        @media (max-width: 640px) { .stMainBlockContainer { padding: 4.2rem 0.9rem 2rem; } }
+        </style>"""
+    )
+
+
+def header(title: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The title, and places for the cost under it and for progress beside it."""
+    left, right = st.columns([3, 1], vertical_alignment="center")
+    with left:
+        st.title(title)
+        cost = st.empty()
+    return cost, right.empty()
 
 
 def sidebar() -> None:
@@ -53,19 +72,17 @@ def look(*, stale: bool = False) -> Look:
     return Look(palette=st.session_state["shared_palette"], stale=stale)
 
 
-def model_picker(kind: Literal["text", "vision"], key: str, hint: str) -> str:
-    """A listed model, or a name that the visitor types."""
+def model_picker(kind: Literal["text", "vision"], key: str) -> str:
+    """A listed model, or any name or folder that the visitor types instead."""
     names = [name for name, entry in MODELS.items() if entry.kind == kind]
-    chosen = st.selectbox(
+    return st.selectbox(
         say("model"),
-        [*names, OTHER],
+        names,
         format_func=_title,
+        accept_new_options=True,
         key=f"{key}_model",
         help=say("model_help"),
     )
-    if chosen != OTHER:
-        return chosen
-    return st.text_input(say("text_model_name"), placeholder=hint, key=f"{key}_other").strip()
 
 
 def wanted(model: str, given: tuple[str, ...] | str) -> loaders.Wanted:
@@ -163,8 +180,8 @@ def plain(text: object) -> str:
 
 
 def _title(name: str) -> str:
-    if name == OTHER:
-        return say("text_other")
+    if name not in MODELS:
+        return name
     entry = MODELS[name]
     return entry.title if entry.where == "offline" else say("from_hub", title=entry.title)
 
@@ -197,10 +214,10 @@ def _cost_line(kept: Kept, cost: Cost, size: str) -> str:
 
 
 def _against_line(against: Comparison) -> str:
-    speed, memory = against.speed.median, against.memory
+    memory = against.memory
     return say(
         "against",
-        speed=_more_or_less(speed, "faster", "slower"),
+        speed=_speed(against.speed),
         memory=say("cost_unknown")
         if memory is None
         else _more_or_less(memory, "less_memory", "more_memory"),
@@ -212,7 +229,16 @@ def _more_or_less(ratio: float, more: str, less: str) -> str:
     return say(more, ratio=ratio) if ratio >= 1 else say(less, ratio=1 / ratio)
 
 
+def _speed(speed: Spread) -> str:
+    """The median ratio in words, and its quartiles the same way round."""
+    ends = (speed.low, speed.high)
+    if speed.median < 1:
+        ends = (1 / speed.high, 1 / speed.low)
+    words = _more_or_less(speed.median, "faster", "slower")
+    return say("speed_range", words=words, low=ends[0], high=ends[1])
+
+
 def _bytes(number: int | None) -> str:
     if number is None:
         return say("cost_unknown")
-    return f"{number / 2**20:,.1f} MiB"
+    return f"{number / 2**20:,.1f} MiB" if number >= 2**19 else f"{number / 2**10:,.1f} KiB"

@@ -39,6 +39,7 @@ def maps(given: argparse.Namespace) -> int:
     if is_picture != (model.kind == "vision"):
         wanted = "a text" if model.kind == "text" else "a picture"
         raise InputError(f"'{name}' reads {wanted}; '{given.input}' came.")
+    _check_options(given, is_picture)
     data = _of_picture(model, given) if is_picture else _of_text(model, given)
     try:
         given.out.write_bytes(data)
@@ -131,6 +132,13 @@ def _of_picture(model: registry.Model, given: argparse.Namespace) -> bytes:
     if given.query is None:  # numbers without a query: the whole map of the head
         labelled = reading.labelled(run, choice, picture.name)
     return {".npz": export.to_npz, ".csv": export.to_csv}[ending](labelled)
+
+
+def _check_options(given: argparse.Namespace, is_picture: bool) -> None:
+    if is_picture and (given.hide_special or given.by_word):
+        raise InputError("--hide-special and --by-word are for texts; a picture came.")
+    if not is_picture and given.query is not None:
+        raise InputError("--query is for pictures; a text came.")
 
 
 def _run(model: registry.Model, read: object, given: argparse.Namespace) -> Run:

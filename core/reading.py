@@ -5,12 +5,16 @@ What a page, a download and the command line show comes from here, so that they 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from core import maps
+from core.attention.masks import allowed as allowed_by
+from core.blocks import mask_rows, pool
 from core.errors import InputError
 from core.maps_views import without, words_view
 from core.picture.export import LabelledMap, Provenance
@@ -53,10 +57,12 @@ def head_view(run: Run, choice: Choice) -> HeadView:
     if max(len(queries), len(keys)) > WHOLE:
         weights = maps.pooled(call, choice.head, WHOLE, "max", choice.item, **ranges)
         cells = [-(-n // WHOLE) for n in (len(queries), len(keys))]
-        return HeadView(
-            _array(weights), None, _spans(queries, cells[0]), _spans(keys, cells[1]),
-            f"largest weight of each {cells[0]} x {cells[1]} positions",
-        )  # fmt: skip
+        note = f"largest weight of each {cells[0]} x {cells[1]} positions"
+        if choice.hide_special or choice.by_word:
+            note += "; too long to hide special tokens or to join words"
+        may = _pooled_allowed(call, choice, ranges, cells)
+        sides = _spans(queries, cells[0]), _spans(keys, cells[1])
+        return HeadView(_array(weights), may, *sides, note)
     weights = _array(maps.tile(call, choice.head, *ranges.values(), choice.item))
     allowed = None
     if call.mask is not None or call.is_causal:
@@ -78,16 +84,12 @@ def mosaic_view(
     layers = []
     for layer, index in enumerate(group.calls):
         call = run.trace.calls[index]
-        if optional:
-            heads = [
-                _pooled(head_view(run, replace(choice, layer=layer, head=head)).weights, size)
-                for head in range(call.heads)
-            ]
-        else:
-            heads = [
-                _array(maps.pooled(call, head, size, "max", choice.item, **ranges))
-                for head in range(call.heads)
-            ]
+        heads = [
+            _pooled(head_view(run, replace(choice, layer=layer, head=head)).weights, size)
+            if optional
+            else _array(maps.pooled(call, head, size, "max", choice.item, **ranges))
+            for head in range(call.heads)
+        ]
         layers.append(np.stack(heads))
         if on_layer is not None:
             on_layer((layer + 1) / len(group.calls))
@@ -112,15 +114,19 @@ def labelled(run: Run, choice: Choice, given: str) -> LabelledMap:
 def labelled_query(
     run: Run, choice: Choice, query: int, given: str, *, looked_at: bool = False
 ) -> LabelledMap:
-    """One row of one head: what a position of a picture looks at, or what looks at it."""
+    """One row of one head, what a position looks at; or one column, what looks at it."""
     call = call_of(run, choice)
-    find = maps.column if looked_at else maps.row
-    weights = _array(find(call, choice.head, query))[None]
     group = run.prepared.groups[choice.group]
-    label = group.queries[0][query].label
-    note = f"{'looks at' if looked_at else 'what is looked at by'} {label}"
-    keys = tuple(position.label for position in group.keys[0])
-    return LabelledMap(weights, (label,), keys, provenance(run, choice, given, note))
+    queries, keys = (
+        tuple(position.label for position in side[0]) for side in (group.queries, group.keys)
+    )
+    if looked_at:
+        about = provenance(run, choice, given, f"what looks at {keys[query]}")
+        weights = _array(maps.column(call, choice.head, query))[:, None]
+        return LabelledMap(weights, queries, (keys[query],), about)
+    about = provenance(run, choice, given, f"what {queries[query]} looks at")
+    weights = _array(maps.row(call, choice.head, query))[None]
+    return LabelledMap(weights, (queries[query],), keys, about)
 
 
 def query_position(run: Run, name: str | None) -> int:
@@ -177,10 +183,10 @@ def _options(view: HeadView, choice: Choice) -> HeadView:
     weights, allowed, queries, keys = view.weights, view.allowed, view.queries, view.keys
     notes = []
     if choice.hide_special:
-        keep_q, keep_k = (np.array([not p.special for p in side]) for side in (queries, keys))
+        keep_q, keep_k = _not_special(queries), _not_special(keys)
         weights = without(weights, keep_q, keep_k)
         allowed = None if allowed is None else allowed[np.ix_(keep_q, keep_k)]
-        queries, keys = (tuple(p for p in side if not p.special) for side in (queries, keys))
+        queries, keys = tuple(compress(queries, keep_q)), tuple(compress(keys, keep_k))
         notes.append("special tokens hidden, rows renormalised")
     if choice.by_word:
         weights, by_query, by_key = words_view(weights, queries, keys)
@@ -189,6 +195,28 @@ def _options(view: HeadView, choice: Choice) -> HeadView:
         queries, keys = by_query, by_key
         notes.append("by word: key columns added, query rows averaged")
     return HeadView(weights, allowed, queries, keys, "; ".join(notes))
+
+
+def _not_special(positions: tuple[Position, ...]) -> Bool[np.ndarray, " position"]:
+    """The positions that stay; all of them where a decoder has read its start token only."""
+    keep = np.array([not position.special for position in positions])
+    return keep if keep.any() else ~keep
+
+
+def _pooled_allowed(
+    call: AttentionCall, choice: Choice, ranges: dict[str, tuple[int, int]], cells: list[int]
+) -> Bool[np.ndarray, "q_cell k_cell"] | None:
+    """True where any query of a cell may look at any of its keys; one row of cells at a time."""
+    if call.mask is None and not call.is_causal:
+        return None
+    head, (start, stop) = slice(choice.head, choice.head + 1), ranges["q_range"]
+    rows = []
+    for first in range(start, stop, cells[0]):
+        own = slice(first, min(first + cells[0], stop))
+        mask = mask_rows(call, head, own, choice.item)[0]
+        may = allowed_by(mask).expand(-1, call.key.shape[2])[:, slice(*ranges["k_range"])]
+        rows.append(pool(may.any(dim=0, keepdim=True).float(), 1, cells[1], "max") > 0)
+    return _array(torch.cat(rows))
 
 
 def _ranges(group: Group, item: int) -> dict[str, tuple[int, int]]:

@@ -83,13 +83,12 @@ def tell_about(kept: Kept) -> None:
         st.caption(say("image_labels", labels=shared.plain(labels)))
 
 
-st.title(say("image_title"))
-cost_slot, work_slot = st.empty(), st.empty()
+cost_slot, work_slot = shared.header(say("image_title"))
 source, settings = st.columns([3, 1])
 with source:
     picture = pick(opened(files()))
 with settings, st.form("image_form", border=False):
-    model = shared.model_picker("vision", "image", say("image_other_hint"))
+    model = shared.model_picker("vision", "image")
     if st.form_submit_button(say("run"), type="primary", key="image_run", width="stretch"):
         st.session_state.pop("image_cancelled", None)
 digest = hashlib.sha256(picture.pixels.tobytes()).hexdigest()

@@ -6,6 +6,7 @@ from app import heads, shared
 from app.loaders import Kept
 from app.words import say
 
+FIRST_PIN = "it"  # the token of the first sample whose row is pinned before anybody clicks
 SAMPLES = {
     "it": "The animal didn't cross the street because it was too tired.",
     "bank": "She sat on the bank of the river.\nHe took the money to the bank.",
@@ -35,7 +36,7 @@ def ask() -> tuple[str, tuple[str, ...]]:
         words, settings = st.columns([3, 1], vertical_alignment="bottom")
         text = words.text_area(say("text_label"), height=92, key="text_text", help=say("text_help"))
         with settings:
-            model = shared.model_picker("text", "text", say("text_other_hint"))
+            model = shared.model_picker("text", "text")
             if st.form_submit_button(say("run"), type="primary", key="text_run", width="stretch"):
                 st.session_state.pop("text_cancelled", None)
     lines = tuple(line for line in text.splitlines() if line.strip())
@@ -57,8 +58,7 @@ def tell_about(kept: Kept, item: int) -> None:
         st.caption(say("text_next", tokens=shared.plain(tokens)))
 
 
-st.title(say("text_title"))
-cost_slot, work_slot = st.empty(), st.empty()
+cost_slot, work_slot = shared.header(say("text_title"))
 model, lines = ask()
 wanted = shared.wanted(model, lines)
 kept = shared.attempt(wanted, list(lines), work_slot, "text")
@@ -66,6 +66,7 @@ if kept is not None:
     stale = kept.wanted != wanted
     item = heads.sentence_picker(kept, "text") if len(kept.wanted.given) > 1 else 0
     tell_about(kept, item)
-    heads.show(kept, item, stale, "text")
+    pin = FIRST_PIN if kept.wanted.given == (SAMPLES["it"],) else None
+    heads.show(kept, item, stale, "text", pin)
     tokens = sum(len(queries) for queries in kept.run.prepared.groups[0].queries)
     shared.cost_strip(kept, say("text_size", tokens=f"{tokens:,}"), cost_slot, work_slot, "text")

@@ -15,8 +15,8 @@ WORDS = {
     "palette": "Palette",
     "palette_help": "Perceptually even, and safe for colour-blind eyes.",
     "model": "Model",
-    "model_help": "A listed model, or any model of transformers or timm by its usual name, "
-    "or a local folder with safetensors.",
+    "model_help": "Choose one of the list, or type the usual name of any model of transformers "
+    "or timm, or a local folder with safetensors.",
     "from_hub": "{title} (from the hub)",
     "run": "Run",
     "cancel": "Cancel",
@@ -50,6 +50,7 @@ WORDS = {
     "(1 is no drift).",
     "faster": "{ratio:.2g} x faster",
     "slower": "{ratio:.2g} x slower",
+    "speed_range": "{words} ({low:.2g} to {high:.2g})",
     "less_memory": "{ratio:.2g} x less memory",
     "more_memory": "{ratio:.2g} x more memory",
     # Text page
@@ -62,9 +63,6 @@ WORDS = {
     "text_kind": "Attention",
     "text_cut": "Not read by the model ({characters:,} characters):",
     "text_next": "Next token: {tokens}",
-    "text_model_name": "Other model",
-    "text_other": "another model …",
-    "text_other_hint": "bert-base-cased, or a folder",
     # Head picture
     "all_heads": "All heads",
     "one_head": "Layer {layer}, head {head}",
@@ -77,7 +75,7 @@ WORDS = {
     "hide_special_help": "Leaves out CLS, SEP and the like; each row is divided by what is left.",
     "by_word": "Whole words",
     "by_word_help": "Adds the key columns of a word and averages its query rows.",
-    "options": "Layer, head and options",
+    "options": "Layer, head, words",
     "layer": "Layer",
     "head": "Head",
     "table_row": "Query",
@@ -103,7 +101,5 @@ WORDS = {
     "image_direction": "Direction",
     "image_from": "looks at",
     "image_to": "is looked at by",
-    "image_other_hint": "deit_small_patch16_224, or a folder",
     "image_labels": "Labels: {labels}",
-    "image_empty": "Upload a picture or choose a sample.",
 }

@@ -32,7 +32,7 @@ from core.attention.shapes import expand_kv_heads, group_size
 LOWEST = -1e30  # finite: minus infinity less this is minus infinity, not NaN
 WEAK = 1e-20  # a row's sum below this has lost terms to underflow
 
-Flat = Float[Tensor, "batch_head rows dim"]
+Flat = Float[Tensor, "batch_head rows _columns"]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ CUDA_MAX_DIM = 256
 CUDA_DIM_STEP = 8  # PyTorch's CUDA kernel wants a head dimension in steps of 8
 HALVES = (torch.float16, torch.bfloat16)
 
-Heads = Float[Tensor, "batch head position dim"]
+Heads = Float[Tensor, "batch _heads _positions _dim"]
 
 
 def attend(

@@ -19,7 +19,7 @@ from core.attention.mechanism import Mechanism
 from core.attention.separable import blocks, boolean_mask, refuse_dropout, separable_mask
 from core.attention.shapes import exact_dtype, expand_kv_heads, group_size
 
-Flat = Float[Tensor, "batch_head rows dim"]
+Flat = Float[Tensor, "batch_head rows _columns"]
 
 
 def feature_map(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
@@ -37,7 +37,7 @@ def weights(
     *,
     mask: Mask | None = None,
     is_causal: bool = False,
-    scale: float | None = None,  # noqa: ARG001
+    scale: float | None = None,
 ) -> Float[Tensor, "batch head q k"]:
     """phi(q) phi(k)^T, every row divided by its sum; any mask that only hides is taken here.
 
@@ -65,7 +65,7 @@ def attend(
     *,
     mask: Mask | None = None,
     is_causal: bool = False,
-    scale: float | None = None,  # noqa: ARG001
+    scale: float | None = None,
     dropout_p: float = 0.0,
 ) -> Float[Tensor, "batch head q value_dim"]:
     """`weights @ v` without the weights: one dim x value_dim matrix a head, and a block of rows.

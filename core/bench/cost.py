@@ -69,9 +69,9 @@ def measure(model: Model, run: Run, on_step: Callable[[float], None] | None = No
         largest = max(run.trace.calls, key=lambda call: call.query.shape[2] * call.key.shape[2])
         pass_bytes = None if slow else peak_bytes(works["run"], model.device)
         attention = attention_peak(largest)
+        own = None if run.mechanism is None else attention_peak(largest, own=True)
     comparison = None
     if run.mechanism is not None:
-        own = attention_peak(largest, own=True)
         comparison = Comparison(
             speed=ratio(samples, "own", "run"),
             memory=own / attention if own and attention else None,

@@ -28,6 +28,7 @@ class Entry:
     kind: Literal["text", "vision"]
     where: Literal["offline", "hub"]
     about: str
+    first_look: tuple[int, int] = (0, 0)  # a layer and head worth seeing first
 
 
 MODELS: dict[str, Entry] = {
@@ -36,6 +37,7 @@ MODELS: dict[str, Entry] = {
         "text",
         "offline",
         "Sentence encoder, 6 layers x 12 heads, 23 M parameters. Reads up to 512 tokens.",
+        (3, 1),
     ),
     "smollm2": Entry(
         "SmolLM2 135M Instruct",
@@ -90,8 +92,8 @@ def load(
     dtype = devices.precision(precision, where)
     if name in OFFLINE:
         return OFFLINE[name](where, dtype, on_progress)
-    folder = Path(name).expanduser()
-    if folder.is_dir():
+    folder = _folder(name)
+    if folder is not None:
         loader = load_timm if _is_timm_folder(folder) else load_transformers
         return loader(name, where, dtype)
     if _is_timm_name(name):
@@ -100,7 +102,7 @@ def load(
         return load_transformers(name, where, dtype)
     except InputError as error:
         near = difflib.get_close_matches(name, MODELS, n=3)
-        if not near:
+        if not near or name in MODELS:
             raise
         raise InputError(f"{error} Did you mean {' or '.join(near)}?") from error
 
@@ -108,6 +110,19 @@ def load(
 def missing_weights() -> tuple[str, ...]:
     """Models that need no hub but whose weights are not on this machine yet."""
     return tuple(name for name in OFFLINE if not weights.ready(name))
+
+
+def _folder(name: str) -> Path | None:
+    """The folder of this name, if there is one.
+
+    Raises:
+        InputError: if no file can have such a name.
+    """
+    try:
+        folder = Path(name).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, RuntimeError) as error:  # a home folder of nobody raises RuntimeError
+        raise InputError(f"The name of a model or a folder was wanted; '{name}' came.") from error
 
 
 def _is_timm_folder(folder: Path) -> bool:

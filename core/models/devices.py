@@ -33,7 +33,7 @@ def resolve(device: str) -> torch.device:
     there = devices()
     if device == "auto":
         return torch.device(next((name for name in ("cuda", "mps") if name in there), "cpu"))
-    if device.split(":")[0] not in there:
+    if device not in (*there, *(f"cuda:{index}" for index in range(torch.cuda.device_count()))):
         wanted = ", ".join(there)
         raise InputError(f"A device of this machine was wanted ({wanted}); '{device}' came.")
     return torch.device(device)

@@ -10,12 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from core.attention import MECHANISMS
 from core.capture import capture
 from core.errors import InputError, OutOfMemoryError
 from core.trace import AttentionCall, Trace
 from core.types import Output, Prepared, Run
 
 VERIFY_ROWS = 32  # of each call: enough to see a wrong kernel, cheap at any length
+# What torch's allocators say where they raise a plain RuntimeError: CPU, CPU on Windows, MPS.
+OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 PACKAGES = ("torch", "transformers", "timm")
 
 
@@ -58,6 +61,8 @@ class Model(ABC):
         Raises:
             InputError: if the input, the mechanism or the memory does not allow it.
         """
+        if mechanism is not None and mechanism not in MECHANISMS:
+            raise InputError(f"One of {', '.join(MECHANISMS)} was wanted; '{mechanism}' came.")
         prepared = given if isinstance(given, Prepared) else self.prepare(given)
         expected = sum(len(group.calls) for group in prepared.groups)
 
@@ -106,7 +111,7 @@ def memory_explained(name: str) -> Iterator[None]:
         yield
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         memory = isinstance(error, (torch.OutOfMemoryError, MemoryError))
-        if not memory and "can't allocate memory" not in str(error):
+        if not memory and not any(words in str(error) for words in OUT_OF_MEMORY):
             raise
         raise OutOfMemoryError(
             f"There is not enough memory to run '{name}' on this input: "

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import textwrap
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,10 +11,18 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axis import Axis
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, PowerNorm
 from matplotlib.figure import Figure
 from PIL import Image
 
+from core.picture.palettes import table
+
 MAX_TICKS = 48  # more labels than this on an axis cannot be read; every n-th is drawn
+MAX_LETTERS = 32  # of a label on an axis: a longer one would leave no room for the map
+LETTERS_AN_INCH = 12  # of a title; more would not fit
+PICTURE_INCHES = 8  # the longer side of a picture
+BLEND = 72  # table entries over which white turns into the palette, as in canvas/colours.js
 
 
 @dataclass(frozen=True)
@@ -51,24 +60,29 @@ def to_npz(labelled: LabelledMap) -> bytes:
     np.savez_compressed(
         file,
         weights=labelled.weights,
-        rows=np.array(labelled.rows),
-        columns=np.array(labelled.columns),
+        rows=np.array(labelled.rows, dtype=str),
+        columns=np.array(labelled.columns, dtype=str),
         about=np.array(json.dumps(asdict(labelled.about), ensure_ascii=False)),
     )
     return file.getvalue()
 
 
 def to_csv(labelled: LabelledMap) -> bytes:
-    """A table: provenance in lines that begin with #, a header of columns, one line a row."""
-    file = io.StringIO()
+    """A table: one cell of provenance a row, each begins with #; a header of columns; the rows.
+
+    Labels stand as they are. A spreadsheet takes a token such as '=1' for a formula; an apostrophe
+    before it would make it another token for every other reader, and no longer the NPZ's label.
+    """
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
     for name, value in asdict(labelled.about).items():
         text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
-        file.write(f"# {name}: {' '.join(text.split())}\n")
-    writer = csv.writer(file)
+        writer.writerow([f"# {name}: {' '.join(text.split())}"])
     writer.writerow(["looks \\ looked at", *labelled.columns])
     for label, weights in zip(labelled.rows, labelled.weights, strict=True):
         writer.writerow([label, *(f"{weight:.6g}" for weight in weights)])
-    return file.getvalue().encode("utf-8-sig")  # the mark lets spreadsheets see the encoding
+    # The mark lets spreadsheets see the encoding; a file's name may hold what is no Unicode.
+    return file.getvalue().encode("utf-8-sig", errors="replace")
 
 
 def to_png(labelled: LabelledMap, palette: str = "cividis") -> bytes:
@@ -76,36 +90,56 @@ def to_png(labelled: LabelledMap, palette: str = "cividis") -> bytes:
     figure = Figure(figsize=(8, 7.4), dpi=150, layout="constrained")
     axes = figure.subplots()
     top = max(float(labelled.weights.max(initial=0.0)), 1e-12)
+    colours = paper_colours(palette)
     picture = axes.imshow(
-        labelled.weights, cmap=f"{palette}_r", vmin=0.0, vmax=top, interpolation="nearest"
+        labelled.weights, cmap=colours, vmin=0.0, vmax=top, interpolation="nearest"
     )
     _ticks(axes.xaxis, labelled.columns, rotation=90)
     _ticks(axes.yaxis, labelled.rows, rotation=0)
     axes.set_xlabel("is looked at")
     axes.set_ylabel("looks")
-    axes.set_title(labelled.about.line(), fontsize=9, parse_math=False)
+    _title(figure, labelled.about.line())
     figure.colorbar(picture, ax=axes, label="attention weight", shrink=0.8)
     return _rendered(figure)
 
 
-def to_overlay_png(picture: Image.Image, overlay: Image.Image, title: str) -> bytes:
-    """A picture with an overlay of the same size, and a title above it."""
-    width, height = picture.size
-    figure = Figure(figsize=(8, 8 * height / width + 0.6), dpi=150, layout="constrained")
+def to_overlay_png(picture: Image.Image, title: str, colours: str, top: float) -> bytes:
+    """A picture with weights up to `top` on a square-root scale laid on it, and that scale."""
+    width, height = (side / max(picture.size) * PICTURE_INCHES for side in picture.size)
+    figure = Figure(figsize=(max(width, 3.0), height + 1.4), dpi=150, layout="constrained")
     axes = figure.subplots()
     axes.imshow(picture)
-    axes.imshow(overlay)
     axes.set_axis_off()
-    axes.set_title(title, fontsize=9, parse_math=False)
+    _title(figure, title)
+    scale = ScalarMappable(PowerNorm(0.5, 0.0, max(top, 1e-12)), colours)
+    figure.colorbar(
+        scale, ax=axes, label="attention weight", location="bottom", aspect=40, shrink=0.8
+    )
     return _rendered(figure)
+
+
+def paper_colours(palette: str) -> ListedColormap:
+    """The canvas's colours on a white page (canvas/colours.js): high is dark, zero is the page."""
+    share = np.minimum(1.0, np.arange(256) / BLEND)[:, None]
+    mixed = 255 + (table(palette)[::-1].astype(float) - 255) * share
+    return ListedColormap(np.floor(mixed + 0.5) / 255, palette)
+
+
+def _title(figure: Figure, line: str) -> None:
+    wide = int(LETTERS_AN_INCH * figure.get_figwidth())
+    figure.suptitle(textwrap.fill(line, wide), fontsize=9, parse_math=False)
 
 
 def _ticks(axis: Axis, labels: Sequence[str], rotation: int) -> None:
     """Label an axis; a dollar sign in a token is a dollar sign, not mathematics."""
-    step = -(-len(labels) // MAX_TICKS)
+    step = max(1, -(-len(labels) // MAX_TICKS))
     shown = range(0, len(labels), step)
-    texts = [labels[index] for index in shown]
+    texts = [_short(labels[index]) for index in shown]
     axis.set_ticks(list(shown), texts, rotation=rotation, fontsize=7, parse_math=False)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= MAX_LETTERS else f"{label[: MAX_LETTERS - 1]}…"
 
 
 def _rendered(figure: Figure) -> bytes:
@@ -113,5 +147,6 @@ def _rendered(figure: Figure) -> bytes:
     with warnings.catch_warnings():
         # A character that no installed font has is drawn as a box: nothing the caller can mend.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         figure.savefig(file, format="png")
     return file.getvalue()

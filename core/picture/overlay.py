@@ -1,4 +1,10 @@
-"""Overlay: weights of patches laid on the picture at their place, for a picture to keep."""
+"""Overlay: weights of patches laid on the picture at their place, for a picture to keep.
+
+As the page shows it, see canvas/photo.js: the picture is dimmed, colours follow the square root
+of a share of the largest weight, weak ones are see-through, and what was not seen is hatched.
+"""
+
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -9,8 +15,10 @@ from core.models.images import Picture
 from core.picture.export import LabelledMap, to_overlay_png
 from core.picture.palettes import table
 
-NOT_SEEN = (128, 128, 128, 190)
-HATCH = (90, 90, 90, 255)
+LONG_SIDE = 1200  # pixels of the picture to keep: the same hatching and labels on any original
+DIMMED = 0.55  # how much of black is laid on the picture at full opacity
+NOT_SEEN = (128, 128, 128, 184)
+HATCH = (255, 255, 255, 140)
 HATCH_STEP = 12  # pixels between the lines over what the model did not see
 
 
@@ -18,38 +26,54 @@ def overlay(
     weights: Float[np.ndarray, "row column"],
     geometry: Geometry,
     palette: str = "cividis",
-    opacity: float = 0.75,
+    opacity: float = 0.8,
 ) -> Image.Image:
     """RGBA of the original picture's size; strong patches opaque, unseen parts hatched.
 
     Weights are shown as shares of the largest; a constant map gives a flat overlay.
     """
     height, width = geometry.original
-    canvas = _not_seen(width, height)
-    top = float(weights.max(initial=0.0))
-    share = weights / top if top > 0 else np.zeros_like(weights)
-    colours = table(palette)[np.rint(share * 255).astype(int)]
-    alpha = np.rint(255 * opacity * share[..., None]).astype(np.uint8)
-    patches = Image.fromarray(np.concatenate([colours, alpha], axis=-1))
     left, upper, right, lower = (round(edge) for edge in geometry.seen_box)
-    size = max(1, right - left), max(1, lower - upper)
-    canvas.paste(patches.resize(size, Image.Resampling.NEAREST), (left, upper))
-    return canvas
+    left, upper = min(left, width - 1), min(upper, height - 1)
+    seen = left, upper, max(right, left + 1), max(lower, upper + 1)
+    laid = Image.new("RGBA", (width, height), (0, 0, 0, round(255 * DIMMED * opacity)))
+    patches = _patches(weights, palette, opacity)
+    size = seen[2] - left, seen[3] - upper
+    laid.alpha_composite(patches.resize(size, Image.Resampling.NEAREST), (left, upper))
+    if seen != (0, 0, width, height):
+        hidden = _hatched(width, height)
+        hidden.paste((0, 0, 0, 0), seen)
+        laid.alpha_composite(hidden)
+    return laid
 
 
 def overlay_png(
     picture: Picture, geometry: Geometry, row: LabelledMap, palette: str = "cividis"
 ) -> bytes:
-    """The picture with one row of one head laid on it, its provenance above."""
-    patches = row.weights[0, len(geometry.prefix) :].reshape(geometry.grid)
-    laid = overlay(patches, geometry, palette)
-    return to_overlay_png(picture.pixels, laid, row.about.line())
+    """The picture with one row or column of a head on it, between its provenance and its scale."""
+    patches = row.weights.reshape(-1)[len(geometry.prefix) :].reshape(geometry.grid)
+    scale = LONG_SIDE / max(picture.pixels.size)
+    width, height = (max(1, round(side * scale)) for side in picture.pixels.size)
+    shown = picture.pixels.resize((width, height), Image.Resampling.LANCZOS).convert("RGBA")
+    shown.alpha_composite(overlay(patches, replace(geometry, original=(height, width)), palette))
+    top = float(patches.max(initial=0.0))
+    return to_overlay_png(shown.convert("RGB"), row.about.line(), palette, top)
 
 
-def _not_seen(width: int, height: int) -> Image.Image:
-    """Grey with slanted lines; what the model saw is pasted over it."""
-    canvas = Image.new("RGBA", (width, height), NOT_SEEN)
-    draw = ImageDraw.Draw(canvas)
+def _patches(weights: Float[np.ndarray, "row column"], palette: str, opacity: float) -> Image.Image:
+    """One pixel a patch."""
+    top = float(weights.max(initial=0.0))
+    share = np.sqrt(weights / top) if top > 0 else np.zeros_like(weights)
+    entry = np.rint(share * 255).astype(int)
+    alpha = np.rint(opacity * np.minimum(255, 1.25 * entry))[..., None].astype(np.uint8)
+    return Image.fromarray(np.concatenate([table(palette)[entry], alpha], axis=-1))
+
+
+def _hatched(width: int, height: int) -> Image.Image:
+    """Grey with slanted lines."""
+    grey = Image.new("RGBA", (width, height), NOT_SEEN)
+    lines = Image.new("RGBA", (width, height))
+    draw = ImageDraw.Draw(lines)
     for start in range(-height, width, HATCH_STEP):
         draw.line([(start, height), (start + height, 0)], fill=HATCH)
-    return canvas
+    return Image.alpha_composite(grey, lines)

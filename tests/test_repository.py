@@ -1,0 +1,271 @@
+"""The repository itself: what its papers name exists, its code keeps its size, its app starts."""
+
+import ast
+import importlib.util
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tokenize
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import connect
+
+from core.__main__ import parser
+
+ROOT = Path(__file__).resolve().parents[1]
+PAPERS = ("README.md", "Makefile", "Dockerfile", ".ci/run")
+LINES_IN_A_FILE = 250
+LINES_IN_A_FUNCTION = 50
+
+# The package that a module comes from, where the two have different names.
+PACKAGES = {"PIL": "pillow", "skimage": "scikit-image"}
+# Used where it is installed, and explained where it is not: it needs a CUDA compiler.
+OPTIONAL = {"flash_attn"}
+
+
+def sources(*folders: str, pattern: str = "*.py") -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob(pattern))
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def imported(path: Path) -> set[str]:
+    """Top-level names of everything that a file imports."""
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            modules.add(node.module)
+    return {module.split(".")[0] for module in modules}
+
+
+def undeclared(path: Path, *files: str) -> set[str]:
+    """Packages that a file imports and no requirements file names."""
+    modules = imported(path) - set(sys.stdlib_module_names) - {"core", "app", "tests"} - OPTIONAL
+    return {PACKAGES.get(module, module) for module in modules}.difference(*map(declared, files))
+
+
+def declared(file: str) -> set[str]:
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    return {match[0] for line in lines if (match := re.match(r"[A-Za-z][\w-]*", line))}
+
+
+def text_of(paper: str) -> str:
+    return (ROOT / paper).read_text(encoding="utf-8")
+
+
+def commands(paper: str) -> list[str]:
+    """Command lines of a paper: Markdown's code blocks, or all lines of the others."""
+    text = text_of(paper)
+    if paper.endswith(".md"):
+        text = "\n".join(re.findall(r"```\w*\n(.*?)```", text, re.DOTALL))
+    return text.replace("\\\n", " ").splitlines()
+
+
+def code_lines(path: Path) -> set[int]:
+    """Lines that hold more than a comment."""
+    silent = {
+        tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }  # fmt: skip
+    with path.open("rb") as file:
+        tokens = [token for token in tokenize.tokenize(file.readline) if token.type not in silent]
+    return {line for token in tokens for line in range(token.start[0], token.end[0] + 1)}
+
+
+def function_sizes(path: Path) -> Iterator[tuple[str, int]]:
+    """Name and code lines of every function, docstrings left out."""
+    tree, code = ast.parse(path.read_text(encoding="utf-8")), code_lines(path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = set(range(node.lineno, node.end_lineno + 1)) & code
+            if ast.get_docstring(node) is not None:
+                lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+            yield f"{relative(path)}: {node.name}", len(lines)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> Iterator[str]:
+    """The app, started by its plain command from the repository root on a free port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = Path(sys.executable).with_name("streamlit")
+    log = tmp_path_factory.mktemp("app") / "log.txt"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [script, "run", "app/main.py", "--server.port", str(port)],
+            cwd=ROOT, env={**os.environ, "HF_HUB_OFFLINE": "1"}, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        )  # fmt: skip
+        try:
+            wait_for_health(process, f"127.0.0.1:{port}", log)
+            yield f"127.0.0.1:{port}"
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def wait_for_health(process: subprocess.Popen, address: str, log: Path) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://{address}/_stcore/health", timeout=5) as answer:
+                assert answer.read() == b"ok"
+                return
+        except (urllib.error.URLError, TimeoutError):
+            time.sleep(0.2)
+    pytest.fail(f"the app did not answer: {log.read_text(errors='replace')}")
+
+
+def test_every_import_is_declared():
+    for_app, for_tests = "requirements.txt", "requirements-dev.txt"
+    missing = {relative(path): undeclared(path, for_app) for path in sources("core", "app")}
+    missing |= {relative(path): undeclared(path, for_app, for_tests) for path in sources("tests")}
+    assert {path: modules for path, modules in missing.items() if modules} == {}
+
+
+def test_core_never_imports_streamlit():
+    assert [relative(path) for path in sources("core") if "streamlit" in imported(path)] == []
+
+
+@pytest.mark.parametrize("pattern", ["*.py", "*.js"])
+def test_no_file_is_too_long(pattern):
+    sizes = {
+        relative(path): len(path.read_text(encoding="utf-8").splitlines())
+        for path in sources("core", "app", pattern=pattern)
+    }
+    assert {name: size for name, size in sizes.items() if size > LINES_IN_A_FILE} == {}
+
+
+def test_no_function_is_too_long():
+    sizes = [size for path in sources("core", "app") for size in function_sizes(path)]
+    assert [(name, size) for name, size in sizes if size > LINES_IN_A_FUNCTION] == []
+
+
+def test_function_size_leaves_out_comments_and_docstrings(tmp_path, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    file = tmp_path / "one.py"
+    file.write_text('def f():\n    """Two\n    lines."""\n\n    # why\n    return (\n        1)\n')
+    assert list(function_sizes(file)) == [("one.py: f", 3)]
+
+
+def test_dockerfile_copies_what_exists():
+    copied = [
+        shlex.split(line)[1:]
+        for line in commands("Dockerfile")
+        if line.startswith("COPY") and "--from" not in line
+    ]
+    paths = [path for words in copied for path in words[:-1] if not path.startswith("--")]
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_dockerignore_lets_through_what_is_copied():
+    let_through = set(re.findall(r"^!(.+)$", text_of(".dockerignore"), re.MULTILINE))
+    copied = re.findall(r"^COPY (?!--from)(\S+) ", text_of("Dockerfile"), re.MULTILINE)
+    assert set(copied) == let_through
+
+
+def test_second_docker_stage_takes_what_the_first_one_made():
+    text = text_of("Dockerfile")
+    folder = re.search(r"^WORKDIR (\S+)$", text, re.MULTILINE)[1]
+    cache = re.search(r"XDG_CACHE_HOME=(\S+)$", text, re.MULTILINE)[1]
+    taken = re.findall(r"^COPY --from=builder (?:--\S+ )?(\S+) ", text, re.MULTILINE)
+    assert taken == [f"{folder}/.venv", cache]
+    assert f"PATH={folder}/.venv/bin:" in text
+
+
+@pytest.mark.parametrize("form", ["HEALTHCHECK", "CMD"])
+def test_docker_commands_are_json_lists_of_words(form):
+    line = next(line for line in commands("Dockerfile") if line.startswith(form))
+    words = json.loads(line[line.index("[") :])
+    assert words[0] == "python"
+    if words[1] == "-c":
+        compile(words[2], "HEALTHCHECK", "exec")
+
+
+def test_container_does_not_run_as_root():
+    user = re.search(r"^USER (\S+)$", text_of("Dockerfile"), re.MULTILINE)[1]
+    assert f"useradd --create-home {user}" in text_of("Dockerfile")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_module_command_exists(paper):
+    words = " ".join(commands(paper)).replace('", "', " ")
+    for module in set(re.findall(r"(?:python\S*|\$\(RUN\)) -m (\w+)", words)):
+        assert importlib.util.find_spec(module), module
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_core_command_is_understood(paper):
+    for line in commands(paper):
+        if " -m core " in line:
+            words = shlex.split(line.split(" -m core ")[1], comments=True)
+            assert parser().parse_args(words).act
+
+
+@pytest.mark.parametrize("paper", ["README.md", "Dockerfile", ".ci/run"])
+def test_every_make_command_is_a_target(paper):
+    targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z]+)", text_of(paper), re.MULTILINE))
+    assert named <= targets
+
+
+def test_every_path_of_the_readme_exists():
+    rooms = r"[`(]((?:app|core|tests|assets|\.streamlit)/[\w./-]*|[A-Z]\w+)[`)]"
+    named = set(re.findall(rooms, text_of("README.md"))) - {"MECHANISMS", "MODELS", "Entry"}
+    assert {"app/main.py", "LICENSE"} <= named
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
+def test_readme_tells_every_step_of_make_run_and_make_test():
+    steps = re.findall(r"\$\(RUN\) (-m .+)$", text_of("Makefile"), re.MULTILINE)
+    assert len(steps) >= 8
+    told = [line.partition(".venv/bin/python ")[2] for line in commands("README.md")]
+    assert [step for step in steps if step not in told] == []
+
+
+def test_readme_example_runs():
+    example = re.search(r"```python\n(.*?)```", text_of("README.md"), re.DOTALL)[1]
+    exec(compile(example, "README.md", "exec"), names := {})
+    rows, cells = (names["maps"].head_map(names["call"], head=2) for _ in range(2))
+    assert rows.shape == cells.shape == (197, 197)
+
+
+def test_ci_script_can_be_run_and_names_no_registry():
+    script = ROOT / ".ci/run"
+    assert os.access(script, os.X_OK)
+    assert re.findall(r"https?://", script.read_text()) == []
+    subprocess.run(["bash", "-n", script], check=True)
+
+
+def test_plain_streamlit_command_starts_the_app(address):
+    """Streamlit runs the script when a browser connects, so being healthy is not enough."""
+    asked = BackMsg()
+    asked.rerun_script.query_string = ""
+    with connect(f"ws://{address}/_stcore/stream") as browser:
+        browser.send(asked.SerializeToString())
+        for data in browser:
+            told = ForwardMsg.FromString(data)
+            failure = told.delta.new_element.exception
+            assert not failure.message, failure.message
+            assert told.WhichOneof("type") != "script_finished"
+            if told.WhichOneof("type") == "navigation":
+                break
+    assert len(told.navigation.app_pages) >= 2
