@@ -26,6 +26,7 @@ COPY --from=builder /headlight/.venv .venv
 COPY --from=builder --chown=headlight /cache /cache
 COPY LICENSE ./
 COPY .streamlit .streamlit
+COPY assets assets
 COPY core core
 COPY app app
 

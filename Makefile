@@ -19,7 +19,6 @@ help:
 setup: $(VENV)/.done-app
 
 run: $(VENV)/.done-first-weights
-	@echo 'Headlight starts on http://127.0.0.1:8501 (Ctrl+C ends it)'
 	@$(RUN) -m streamlit run app/main.py
 
 test: $(VENV)/.done-tests

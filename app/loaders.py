@@ -115,6 +115,7 @@ def run_for(wanted: Wanted, given: object, tell: Tell, on_wait: Callable[[int], 
     kept = runs().get(wanted)
     if kept is None:
         model = model_for(wanted, tell)
+        models.require_kind(model, "vision" if isinstance(given, Picture) else "text")
         with turns().turn(on_wait):
             run = model.run(given, wanted.mechanism, on_call=lambda share: tell("running", share))
         kept = Kept(wanted, run)

@@ -36,10 +36,7 @@ def maps(given: argparse.Namespace) -> int:
     model = registry.load(
         name, device=given.device, precision=given.precision, on_progress=bar(f"fetching {name}")
     )
-    if is_picture != (model.kind == "vision"):
-        wanted = "a text" if model.kind == "text" else "a picture"
-        raise InputError(f"'{name}' reads {wanted}; '{given.input}' came.")
-    _check_options(given, is_picture)
+    registry.require_kind(model, "vision" if is_picture else "text")
     data = _of_picture(model, given) if is_picture else _of_text(model, given)
     try:
         given.out.write_bytes(data)

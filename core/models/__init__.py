@@ -12,7 +12,7 @@ from typing import Literal
 import timm
 
 from core.errors import InputError
-from core.models import devices, weights
+from core.models import devices
 from core.models.model import Model
 from core.models.text import load_minilm, load_smollm2, load_transformers
 from core.models.vision import load_focus_vit, load_timm
@@ -107,9 +107,18 @@ def load(
         raise InputError(f"{error} Did you mean {' or '.join(near)}?") from error
 
 
-def missing_weights() -> tuple[str, ...]:
-    """Models that need no hub but whose weights are not on this machine yet."""
-    return tuple(name for name in OFFLINE if not weights.ready(name))
+def require_kind(model: Model, kind: Literal["text", "vision"]) -> None:
+    """Return if a model reads texts, or pictures, as it is wanted to.
+
+    Raises:
+        InputError: if it reads the other.
+    """
+    reads = {"text": "texts", "vision": "pictures"}
+    if model.kind != kind:
+        raise InputError(
+            f"A model that reads {reads[kind]} was wanted; "
+            f"'{model.name}' reads {reads[model.kind]}."
+        )
 
 
 def _folder(name: str) -> Path | None:
@@ -121,7 +130,8 @@ def _folder(name: str) -> Path | None:
     try:
         folder = Path(name).expanduser()
         return folder if folder.is_dir() else None
-    except (OSError, RuntimeError) as error:  # a home folder of nobody raises RuntimeError
+    # No home of that user, a name that is too long, a null character.
+    except (OSError, RuntimeError, ValueError) as error:
         raise InputError(f"The name of a model or a folder was wanted; '{name}' came.") from error
 
 

@@ -19,7 +19,7 @@ from PIL import Image
 from core.picture.palettes import table
 
 MAX_TICKS = 48  # more labels than this on an axis cannot be read; every n-th is drawn
-MAX_LETTERS = 32  # of a label on an axis: a longer one would leave no room for the map
+MAX_LETTERS = 20  # of a label on an axis: a longer one would leave no room for the map
 LETTERS_AN_INCH = 12  # of a title; more would not fit
 PICTURE_INCHES = 8  # the longer side of a picture
 BLEND = 72  # table entries over which white turns into the palette, as in canvas/colours.js
@@ -106,15 +106,15 @@ def to_png(labelled: LabelledMap, palette: str = "cividis") -> bytes:
 def to_overlay_png(picture: Image.Image, title: str, colours: str, top: float) -> bytes:
     """A picture with weights up to `top` on a square-root scale laid on it, and that scale."""
     width, height = (side / max(picture.size) * PICTURE_INCHES for side in picture.size)
-    figure = Figure(figsize=(max(width, 3.0), height + 1.4), dpi=150, layout="constrained")
+    figure = Figure(figsize=(max(width, 3.0), height + 1.2), dpi=150, layout="constrained")
     axes = figure.subplots()
     axes.imshow(picture)
     axes.set_axis_off()
     _title(figure, title)
     scale = ScalarMappable(PowerNorm(0.5, 0.0, max(top, 1e-12)), colours)
-    figure.colorbar(
-        scale, ax=axes, label="attention weight", location="bottom", aspect=40, shrink=0.8
-    )
+    bar = figure.colorbar(scale, ax=axes, location="bottom", aspect=40, shrink=0.8)
+    bar.set_label("attention weight", fontsize=9)
+    bar.ax.tick_params(labelsize=8)
     return _rendered(figure)
 
 

@@ -1,0 +1,38 @@
+"""A page of the app, opened as a visitor opens it, with the real offline models."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.models import weights
+
+MAIN = Path(__file__).parents[2] / "app" / "main.py"
+PAGES = {"text": "minilm", "image": "focus-vit"}
+
+
+@pytest.fixture
+def open_page(monkeypatch) -> Callable[[str], AppTest]:
+    """Opens a page by name; skipped where its weights have not been fetched."""
+    monkeypatch.setitem(os.environ, "HF_HUB_OFFLINE", "1")
+
+    def opened(name: str) -> AppTest:
+        if not weights.ready(PAGES[name]):
+            pytest.skip(f"the weights of {PAGES[name]} are not here: make weights")
+        page = AppTest.from_file(str(MAIN), default_timeout=120)
+        if name != "text":
+            page.switch_page(f"views/{name}.py")
+        return page.run()
+
+    st.cache_resource.clear()
+    return opened
+
+
+def type_model(page: AppTest, key: str, name: str) -> None:
+    """Type a name that the list lacks; AppTest itself knows only what the list holds."""
+    box = page.selectbox(key=key)
+    box.options.append(name)
+    box.set_value(name)
