@@ -20,12 +20,11 @@ from core.reading import Choice
 def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
     """Choose a query and a head; both redraw this part only and run no model."""
     query, looked_at = controls(kept, key)
-    head = head_of(kept, key)
     scene = patches_scene(
         kept.run,
         picture,
         query,
-        head,
+        start_head(kept, key),
         looked_at=looked_at,
         name=kept.wanted.name,
         look=shared.look(stale=stale),
@@ -92,6 +91,16 @@ def take_head(key: str) -> None:
     clicked = canvas.head_of(st.session_state[f"{key}_canvas"].head)
     if clicked is not None:
         st.session_state[f"{key}_head"] = clicked
+
+
+def start_head(kept: Kept, key: str) -> Head:
+    """The head that a new run opens at. The browser keeps what is chosen after that by itself:
+    were it part of the data, each choice would send the picture again.
+    """
+    state = st.session_state
+    if state.get(f"{key}_started", (None, None))[0] != kept.wanted:
+        state[f"{key}_started"] = (kept.wanted, head_of(kept, key))
+    return state[f"{key}_started"][1]
 
 
 def head_of(kept: Kept, key: str) -> Head:

@@ -32,6 +32,7 @@ def maps(given: argparse.Namespace) -> int:
     if given.mechanism and given.mechanism not in MECHANISMS:
         raise InputError(f"One of {', '.join(MECHANISMS)} was wanted; '{given.mechanism}' came.")
     is_picture = given.input.lower().endswith(PICTURE_ENDINGS)
+    _check_options(given, is_picture)
     name = given.model or ("focus-vit" if is_picture else "minilm")
     model = registry.load(
         name, device=given.device, precision=given.precision, on_progress=bar(f"fetching {name}")
@@ -100,6 +101,7 @@ def _of_text(model: registry.Model, given: argparse.Namespace) -> bytes:
         hide_special=given.hide_special, by_word=given.by_word,
     )  # fmt: skip
     _check_head(run, choice)
+    _tell_notes(run)
     ending = given.out.suffix.lower()
     if ending == ".html":
         view = reading.head_view(run, choice)
@@ -118,6 +120,7 @@ def _of_picture(model: registry.Model, given: argparse.Namespace) -> bytes:
     choice = reading.Choice(layer=given.layer, head=given.head)
     _check_head(run, choice)
     query = reading.query_position(run, given.query)
+    _tell_notes(run)
     ending = given.out.suffix.lower()
     if ending == ".html":
         title = reading.provenance(run, choice, picture.name).line()
@@ -139,10 +142,12 @@ def _check_options(given: argparse.Namespace, is_picture: bool) -> None:
 
 
 def _run(model: registry.Model, read: object, given: argparse.Namespace) -> Run:
-    run = model.run(read, given.mechanism, on_call=bar(f"running {model.name}"))
+    return model.run(read, given.mechanism, on_call=bar(f"running {model.name}"))
+
+
+def _tell_notes(run: Run) -> None:
     for note in run.prepared.notes:
         sys.stderr.write(f"{note}\n")
-    return run
 
 
 def _check_head(run: Run, choice: reading.Choice) -> None:

@@ -11,7 +11,7 @@ class Line:
 
     what: str
     value: Spread
-    bar: float  # the most that is allowed
+    bar: float | int  # the most that is allowed
     unit: str = "ratio"
 
     @property
@@ -37,5 +37,5 @@ def exactly(number: float) -> Spread:
     return Spread(number, number, number)
 
 
-def _short(number: float) -> str:
+def _short(number: float | int) -> str:
     return f"{number:.4g}"

@@ -1,4 +1,4 @@
-"""Readings: what is shown of a head equals the library's own map, cut, joined and pooled as said."""
+"""Readings: what is shown of a head is the library's own map, cut, joined and pooled as said."""
 
 import numpy as np
 import pytest

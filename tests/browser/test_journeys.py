@@ -1,0 +1,176 @@
+"""Journeys through the running app in a real browser, with the real offline models."""
+
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+from skimage import data, io
+
+from core.models import weights
+from tests.browser.app_page import PATIENCE, SCREENSHOTS, Visit, opener
+from tests.test_start import ROOT, started
+
+pytestmark = pytest.mark.browser
+OWN, LINEAR = "the model's own", "Linear"
+
+
+@pytest.fixture(scope="module")
+def visit(chromium: Browser, tmp_path_factory) -> Iterator[Callable[..., Visit]]:
+    """Opens pages of one running app; no page may fail or ask another host for anything."""
+    if not (weights.ready("minilm") and weights.ready("focus-vit")):
+        pytest.skip("the weights are not here: make weights")
+    visits: list[Visit] = []
+    command = [sys.executable, "-m", "streamlit", "run", "app/main.py"]
+    with started(command, ROOT, tmp_path_factory.mktemp("app") / "log") as address:
+        open_page = opener(chromium, address)
+
+        def opened(*args, **options) -> Visit:
+            visits.append(open_page(*args, **options))
+            return visits[-1]
+
+        yield opened
+        assert [error for visit in visits for error in visit.errors] == []
+        assert [url for visit in visits for url in visit.elsewhere] == []
+
+
+def test_a_sentence_a_head_a_token_and_another_mechanism(visit):
+    here = visit()
+    page = here.page
+    page.get_by_role("textbox", name="Your sentences").fill("The keys to the cabinet are here.")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("cabinet").last).to_be_visible(timeout=PATIENCE)
+    here.settled()
+    # A head in the mosaic: the keyboard chooses it, one to the right of the one before.
+    here.canvas("All heads").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Layer 3, head 2")).to_be_visible(timeout=PATIENCE)
+    here.click_cell("All heads", 0.5, 0.95)
+    expect(page.get_by_role("heading", name=re.compile("Layer 5, head "))).to_be_visible()
+    # A token: the row under the pointer is pinned, and the sentence is shaded by it.
+    here.click_cell("Attention map", 0.6, 0.5)
+    expect(page.get_by_text("looks most at")).to_be_visible(timeout=PATIENCE)
+    pinned = page.get_by_text("looks most at").inner_text().split("looks")[0]
+    here.choose_mechanism(LINEAR)
+    expect(page.get_by_text("output cosine")).to_be_visible(timeout=PATIENCE)
+    here.settled()
+    assert page.get_by_text("looks most at").inner_text().startswith(pinned)
+    here.shot("text-linear")
+    here.choose_mechanism(OWN)
+    expect(page.get_by_text("output cosine")).to_have_count(0, timeout=PATIENCE)
+    expect(page.get_by_text("flash (cpu)")).to_be_visible()
+    assert page.get_by_role("textbox", name="Your sentences").input_value().startswith("The keys")
+
+
+def test_a_photo_a_patch_and_the_other_direction(visit, tmp_path):
+    photo = tmp_path / "tall.jpg"
+    io.imsave(photo, data.astronaut()[:, 100:300], check_contrast=False)
+    here = visit("image")
+    page = here.page
+    page.locator('input[type="file"]').first.set_input_files(photo)
+    # 512 x 200: the long side becomes 518 px, 37 patches; 202 px are 14 patches
+    expect(page.get_by_text("37 x 14 patches + CLS")).to_be_visible(timeout=PATIENCE)
+    here.settled()
+    here.click_cell("Picture with", 0.5, 0.25)
+    chosen = page.get_by_role("radio", name=re.compile(r"^patch \d+,\d+$"))
+    expect(chosen).to_be_visible(timeout=PATIENCE)
+    row, column = map(int, re.findall(r"\d+", chosen.inner_text()))
+    assert 7 <= row <= 11  # a quarter down of 37 rows
+    assert 6 <= column <= 7  # the middle of 14 columns
+    page.get_by_text("is looked at by").click()
+    expect(page.get_by_text(re.compile("what looks at"))).to_be_visible(timeout=PATIENCE)
+    here.shot("image-tall")
+
+
+def test_hover_makes_no_round_trip_and_choosing_a_head_of_a_picture_sends_little(visit):
+    here = visit("image")
+    box = here.canvas("Picture with").bounding_box()
+    before = len(here.sent)
+    for step in range(12):
+        here.page.mouse.move(box["x"] + 20 + 15 * step, box["y"] + 40 + 5 * step)
+    here.page.wait_for_timeout(500)
+    assert len(here.sent) == before
+    here.received.clear()
+    here.click_cell("This query in all heads", 0.5, 0.5)
+    here.page.wait_for_timeout(1500)
+    assert sum(here.received) < 20_000
+
+
+def test_a1_a_long_text_sends_thumbnails_and_one_map(visit):
+    here = visit()
+    page = here.page
+    page.get_by_role("textbox", name="Your sentences").fill("a quiet river ran on and on " * 90)
+    here.received.clear()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("512 tokens ·")).to_be_visible(timeout=PATIENCE)
+    here.settled()
+    # Each of the three views brings 85 kB of script with it.
+    assert sum(here.received) < 900_000
+    here.shot("text-long")
+    here.received.clear()
+    here.canvas("All heads").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Layer 3, head 0")).to_be_visible(timeout=PATIENCE)
+    page.wait_for_timeout(1000)
+    assert sum(here.received) < 300_000
+
+
+def test_the_offline_page_of_a_head_opens_without_a_network(visit, chromium, tmp_path):
+    here = visit()
+    with here.page.expect_download(timeout=PATIENCE) as download:
+        here.page.get_by_role("button", name="HTML").click()
+    file = tmp_path / "head.html"
+    download.value.save_as(file)
+    assert download.value.suggested_filename == "minilm-layer3-head1.html"
+    page = chromium.new_page()
+    page.context.set_offline(True)
+    page.goto(file.as_uri())
+    expect(page.locator('canvas[aria-label*="Attention map"]').first).to_be_visible()
+    assert "minilm · layer 3, head 1" in page.title()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("path", ["", "image"])
+def test_nothing_scrolls_sideways(visit, path, width, scheme):
+    here = visit(path, width=width, scheme=scheme)
+    here.shot(f"{path or 'text'}-{width}-{scheme}")
+    assert not here.scrolls_sideways()
+
+
+def test_shared_choices_stay_when_the_page_changes(visit):
+    here = visit()
+    here.choose_mechanism(LINEAR)
+    expect(here.page.get_by_text("output cosine")).to_be_visible(timeout=PATIENCE)
+    here.page.get_by_role("link", name="Image").click()
+    expect(here.page.get_by_text("25 x 37 patches")).to_be_visible(timeout=PATIENCE)
+    expect(here.page.get_by_text("linear (cpu)")).to_be_visible(timeout=PATIENCE)
+
+
+def test_cancel_stops_a_long_run_and_keeps_the_text(visit):
+    if not weights.ready("smollm2"):
+        pytest.skip("the weights of smollm2 are not here: make weights")
+    here = visit()
+    page = here.page
+    text = "long ago and far away there was a mill " * 800
+    page.get_by_role("textbox", name="Your sentences").fill(text)
+    page.get_by_role("combobox", name="Model").click()
+    page.get_by_role("option", name=re.compile("SmolLM2")).click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Cancel").click(timeout=PATIENCE)
+    expect(page.get_by_text("Cancelled. What you gave is kept")).to_be_visible(timeout=PATIENCE)
+    assert page.get_by_role("textbox", name="Your sentences").input_value() == text
+    # The queue is free again: another visitor gets a result.
+    assert visit().headings() == ["All heads", "Layer 3, head 1"]
+
+
+def test_screenshot_for_the_readme(visit, request):
+    here = visit()
+    here.shot("readme")
+    if request.config.getoption("--keep-screenshot"):
+        shutil.copyfile(SCREENSHOTS / "readme.png", Path(ROOT) / "assets" / "screenshot.png")
