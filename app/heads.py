@@ -27,6 +27,7 @@ def sentence_picker(kept: Kept, key: str) -> int:
         format_func=lambda index: f"{index + 1}  {shared.plain(sentences[index][:40])}",
         default=0,
         required=True,
+        wrap=True,
         key=f"{key}_item_{kept.wanted.name}",
     )
 
@@ -72,6 +73,7 @@ def options(kept: Kept, item: int, key: str) -> Choice:
                 format_func=lambda index: groups[index].name,
                 default=0,
                 required=True,
+                wrap=True,
                 key=f"{key}_group",
             )
         layers = len(groups[group].calls)
@@ -115,6 +117,7 @@ def show_head(
         format_func=lambda form: say(f"form_{form}"),
         default="map",
         required=True,
+        wrap=True,
         key=f"{key}_form",
         label_visibility="collapsed",
     )

@@ -54,6 +54,7 @@ def controls(kept: Kept, key: str) -> tuple[int, bool]:
         say("image_query"),
         choices,
         format_func=lambda index: positions[index].label,
+        wrap=True,
         key=f"{key}_named",
         required=True,
         help=say("image_query_help"),
@@ -65,6 +66,7 @@ def controls(kept: Kept, key: str) -> tuple[int, bool]:
         format_func=lambda way: say(f"image_{way}"),
         default="from",
         required=True,
+        wrap=True,
         key=f"{key}_direction",
     )
     return named, direction == "to"

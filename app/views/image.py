@@ -4,7 +4,7 @@ import hashlib
 
 import streamlit as st
 
-from app import loaders, patches, shared
+from app import costs, loaders, patches, shared
 from app.components.paste import pasted_picture
 from app.loaders import Kept
 from app.words import say
@@ -59,6 +59,7 @@ def pick(pictures: dict[str, Picture]) -> Picture:
         say("image_pick"),
         names,
         format_func=lambda name: SAMPLES.get(name, shared.plain(name)),
+        wrap=True,
         key="image_pick",
         required=True,
     )
@@ -97,4 +98,4 @@ kept = shared.attempt(wanted, picture, work_slot, "image")
 if kept is not None and kept.wanted == wanted:
     tell_about(kept)
     patches.show(kept, picture, False, "image")
-    shared.cost_strip(kept, size(kept), cost_slot, work_slot, "image")
+    costs.show(kept, size(kept), cost_slot, work_slot, "image")

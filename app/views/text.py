@@ -1,8 +1,10 @@
 """Text page: what does each token look at?"""
 
+from html import escape
+
 import streamlit as st
 
-from app import heads, shared
+from app import costs, heads, shared
 from app.loaders import Kept
 from app.words import say
 
@@ -29,6 +31,7 @@ def ask() -> tuple[str, tuple[str, ...]]:
         say("samples"),
         SAMPLES,
         format_func=lambda name: SAMPLES[name].splitlines()[0],
+        wrap=True,
         key="text_sample",
         on_change=fill,
     )
@@ -52,7 +55,7 @@ def tell_about(kept: Kept, item: int) -> None:
         cut = prepared.cut[item]
         st.caption(say("text_cut", characters=len(cut)))
         with st.container(height=120):
-            st.text(cut)
+            st.html(f'<div style="opacity: 0.5">{escape(cut)}</div>')
     if output.predictions:
         tokens = " · ".join(f"{p.label} {p.probability:.2f}" for p in output.predictions[item])
         st.caption(say("text_next", tokens=shared.plain(tokens)))
@@ -69,4 +72,4 @@ if kept is not None:
     pin = FIRST_PIN if kept.wanted.given == (SAMPLES["it"],) else None
     heads.show(kept, item, stale, "text", pin)
     tokens = sum(len(queries) for queries in kept.run.prepared.groups[0].queries)
-    shared.cost_strip(kept, say("text_size", tokens=f"{tokens:,}"), cost_slot, work_slot, "text")
+    costs.show(kept, say("text_size", tokens=f"{tokens:,}"), cost_slot, work_slot, "text")

@@ -41,8 +41,8 @@ WORDS = {
     "rebuilt from q and k, and what the kernel gave.",
     "cost_verified": "verified {error:.0e}",
     "cost_unverified": "not verified",
-    "cost_one_pass": "{milliseconds:,.0f} ms (one pass)",
-    "cost_passes": "{milliseconds:,.3g} ms ±{spread:.2g}",
+    "cost_one_pass": "{milliseconds} ms (one pass)",
+    "cost_passes": "{milliseconds} ms ±{spread}",
     "cost_unknown": "unknown here",
     "against": "against the model's own: {speed} · {memory} · output cosine {cosine:.3f}",
     "against_help": "Both were timed in turn in one process: the median of the ratios, then the "

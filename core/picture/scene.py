@@ -24,6 +24,7 @@ from core.picture.views import (
 from core.reading import Choice, HeadView, patch_rows
 from core.types import Position, Run
 
+LONG = 96  # positions beyond which a map opens on the square-root scale
 PHOTO_SIDE = 960  # pixels of the longer side of the picture that travels to the browser
 
 
@@ -45,6 +46,8 @@ def head_scene(
         view=form,
         selected=Head(choice.layer, choice.head),
         query=query,
+        # Many small weights: on a linear scale a long text looks empty.
+        scale="sqrt" if max(view.weights.shape) > LONG else "linear",
         look=look,
     )
 
