@@ -14,7 +14,7 @@ from core.models import MODELS
 from core.picture import export
 from core.picture.html import offline_html
 from core.picture.scene import head_scene, labels, mosaic_scene, sentence_scenes
-from core.picture.views import Head
+from core.picture.views import Head, Look
 from core.reading import Choice, HeadView
 
 
@@ -55,10 +55,23 @@ def show(kept: Kept, item: int, stale: bool, key: str, pin: str | None = None) -
         downloads(kept, choice, view, key)
     with mosaic_place:
         st.subheader(say("all_heads"))
-        with shared.progress(kept.wanted.model, st.empty(), f"{key}_draw") as (tell, _):
-            mosaic = loaders.mosaic_for(kept, choice, tell)
-        scene = mosaic_scene(mosaic, Head(0, 0), run=name, look=look)
-        canvas.mosaic(scene, key=f"{key}_mosaic", on_head_change=lambda: choose(key))
+        show_mosaic(kept, choice, name, look, key)
+
+
+def show_mosaic(kept: Kept, choice: Choice, name: str, look: Look, key: str) -> None:
+    """All heads as thumbnails; of a long text this takes a while and can be cancelled."""
+    state = st.session_state
+    if state.get(f"{key}_undrawn") == name:
+        st.caption(say("undrawn"))
+        return
+
+    def cancel() -> None:
+        state[f"{key}_undrawn"] = name
+
+    with shared.progress(kept.wanted.model, st.empty(), f"{key}_draw", cancel) as (tell, _):
+        mosaic = loaders.mosaic_for(kept, choice, tell)
+    scene = mosaic_scene(mosaic, Head(0, 0), run=name, look=look)
+    canvas.mosaic(scene, key=f"{key}_mosaic", on_head_change=lambda: choose(key))
 
 
 def options(kept: Kept, item: int, key: str) -> Choice:

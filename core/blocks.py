@@ -114,12 +114,15 @@ def _exact_blocks(
         # A top-left causal row sees no key beyond its own position: half of the work falls away.
         seen = min(part.stop, k) if call.is_causal else k
         scores = query[part] @ key[:, :seen]
-        mask = mask_rows(call, slice(head, head + 1), part, batch)
-        if mask is None:
-            torch.softmax(scores, dim=-1, out=out)
-        else:
+        if call.mask is not None:
+            mask = mask_rows(call, slice(head, head + 1), part, batch)
             mask = mask if mask.shape[-1] == 1 else mask[..., :seen]
             out[:, :seen] = masked_softmax(scores[None, None], mask[None], is_causal=False)[0, 0]
+            return out
+        if call.is_causal and part.start < seen:  # only the square on the diagonal has gaps
+            square = scores[:, part.start :]
+            square.masked_fill_(torch.ones_like(square, dtype=torch.bool).triu(1), -torch.inf)
+        torch.softmax(scores, dim=-1, out=out[:, :seen])
         return out
 
     return block

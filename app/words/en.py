@@ -65,6 +65,7 @@ WORDS = {
     "text_next": "Next token: {tokens}",
     # Head picture
     "all_heads": "All heads",
+    "undrawn": "Not drawn: cancelled. Choose a layer and a head below.",
     "one_head": "Layer {layer}, head {head}",
     "shared_kv": "query heads {heads} share key-value head {kv_head}",
     "form": "Show as",

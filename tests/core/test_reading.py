@@ -159,6 +159,20 @@ def test_beyond_512_positions_a_cell_is_masked_only_where_all_of_it_is(long_run)
     assert (view.weights[~view.allowed] == 0).all()
 
 
+def test_beyond_512_positions_a_cell_of_a_window_is_open_where_any_of_it_is():
+    config = hf.MistralConfig(
+        vocab_size=259, hidden_size=24, intermediate_size=29, num_hidden_layers=1,
+        num_attention_heads=4, num_key_value_heads=2, sliding_window=2,
+        bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    )  # fmt: skip
+    run = TextModel(seeded(hf.MistralForCausalLM, config), byte_tokenizer(), "tiny").run("ab" * 300)
+    view = head_view(run, Choice())
+    # Of 2 x 2 positions: row 2i still sees the key 2i - 1, row 2i + 1 does not.
+    wanted = np.tri(300, dtype=bool) & ~np.tri(300, k=-2, dtype=bool)
+    np.testing.assert_array_equal(view.allowed, wanted)
+    np.testing.assert_array_equal(view.weights > 0, wanted)
+
+
 def test_beyond_512_positions_options_that_do_not_apply_are_said(long_run):
     view = head_view(long_run, Choice(by_word=True))
     assert view.weights.shape == (344, 344)
