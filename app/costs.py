@@ -8,6 +8,7 @@ from app.loaders import Kept
 from app.words import say
 from core.bench.cost import Comparison, Cost
 from core.bench.timing import Spread
+from core.errors import InputError
 
 
 def show(kept: Kept, size: str, slot: DeltaGenerator, bar: DeltaGenerator, key: str) -> None:
@@ -22,8 +23,12 @@ def show(kept: Kept, size: str, slot: DeltaGenerator, bar: DeltaGenerator, key: 
             state[f"{key}_unmeasured"] = kept.wanted
 
         slot.caption(say("measuring") + " …")
-        with shared.progress(kept.wanted.model, bar, f"{key}_cost", cancel) as (tell, wait):
-            cost = loaders.cost_for(kept, tell, wait)
+        try:
+            with shared.progress(kept.wanted.model, bar, f"{key}_cost", cancel) as (tell, wait):
+                cost = loaders.cost_for(kept, tell, wait)
+        except InputError as error:
+            slot.caption(shared.plain(error))
+            return
     with slot.container(gap=None):
         st.caption(_cost_line(kept, cost, size), help=say("cost_help", passes=cost.passes))
         if cost.against_own is not None:
