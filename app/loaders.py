@@ -112,14 +112,14 @@ def run_for(wanted: Wanted, given: object, tell: Tell, on_wait: Callable[[int], 
     Raises:
         InputError: if the input, the model or the mechanism does not allow it.
     """
-    kept = runs().get(wanted)
-    if kept is None:
-        model = model_for(wanted, tell)
-        models.require_kind(model, "vision" if isinstance(given, Picture) else "text")
-        with turns().turn(on_wait):
+    model = model_for(wanted, tell)
+    models.require_kind(model, "vision" if isinstance(given, Picture) else "text")
+    with turns().turn(on_wait):
+        kept = runs().get(wanted)  # another visitor may have asked the same while we waited
+        if kept is None:
             run = model.run(given, wanted.mechanism, on_call=lambda share: tell("running", share))
-        kept = Kept(wanted, run)
-        runs().put(wanted, kept)
+            kept = Kept(wanted, run)
+            runs().put(wanted, kept)
     return kept
 
 

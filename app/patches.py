@@ -130,8 +130,9 @@ def downloads(kept: Kept, picture: Picture, query: int, looked_at: bool, key: st
         return offline_html(row().about.line(), scene)
 
     geometry = kept.run.prepared.geometry
+    patch = geometry.positions()[query].patch
     files = {
-        "PNG": ("png", "image/png", lambda: overlay_png(picture, geometry, row(), palette)),
+        "PNG": ("png", "image/png", lambda: overlay_png(picture, geometry, row(), palette, patch)),
         "HTML": ("html", "text/html", page),
         "NPZ": (
             "npz",

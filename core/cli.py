@@ -128,7 +128,8 @@ def _of_picture(model: registry.Model, given: argparse.Namespace) -> bytes:
         return offline_html(title, scene).encode()
     labelled = reading.labelled_query(run, choice, query, picture.name)
     if ending == ".png":
-        return overlay_png(picture, run.prepared.geometry, labelled)
+        geometry = run.prepared.geometry
+        return overlay_png(picture, geometry, labelled, query=geometry.positions()[query].patch)
     if given.query is None:  # numbers without a query: the whole map of the head
         labelled = reading.labelled(run, choice, picture.name)
     return {".npz": export.to_npz, ".csv": export.to_csv}[ending](labelled)

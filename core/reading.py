@@ -22,6 +22,7 @@ from core.trace import AttentionCall
 from core.types import Group, Position, Run
 
 WHOLE = 512  # positions up to which a head is shown cell by cell; beyond, it is pooled
+EXACT = 2048  # positions up to which a file of numbers holds every weight
 THUMBNAIL = 32  # cells a side of one head in the mosaic
 
 
@@ -48,13 +49,13 @@ class HeadView:
     note: str = ""
 
 
-def head_view(run: Run, choice: Choice) -> HeadView:
-    """The map of one head, cut to its own sentence; pooled beyond `WHOLE` positions."""
+def head_view(run: Run, choice: Choice, whole: int = WHOLE) -> HeadView:
+    """The map of one head, cut to its own sentence; pooled beyond `whole` positions."""
     group = run.prepared.groups[choice.group]
     call = call_of(run, choice)
     queries, keys = group.queries[choice.item], group.keys[choice.item]
     ranges = _ranges(group, choice.item)
-    if max(len(queries), len(keys)) > WHOLE:
+    if max(len(queries), len(keys)) > whole:
         weights = maps.pooled(call, choice.head, WHOLE, "max", choice.item, **ranges)
         cells = [-(-n // WHOLE) for n in (len(queries), len(keys))]
         note = f"largest weight of each {cells[0]} x {cells[1]} positions"
@@ -105,8 +106,11 @@ def patch_rows(
 
 
 def labelled(run: Run, choice: Choice, given: str) -> LabelledMap:
-    """One head ready for a download, with its labels and where it comes from."""
-    view = head_view(run, choice)
+    """One head ready for a download, with its labels and where it comes from.
+
+    Numbers are exact up to `EXACT` positions: a file may be larger than what a page draws.
+    """
+    view = head_view(run, choice, EXACT)
     labels = [tuple(p.label for p in positions) for positions in (view.queries, view.keys)]
     return LabelledMap(view.weights, *labels, provenance(run, choice, given, view.note))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -45,21 +46,29 @@ def measure(model: Model, run: Run, on_step: Callable[[float], None] | None = No
 
     The run itself was the warm-up. With another mechanism than the model's own, both run in turn.
     """
-    prepared = run.prepared
-    outputs: dict[str, Output] = {}
+    prepared, outputs = run.prepared, {}
 
-    def forward(name: str, mechanism: str | None) -> None:
-        if mechanism is None:
+    def forward(name: str, mechanism: str | None, on_call: Callable[[int], None] | None) -> None:
+        if mechanism is None and on_call is None:
             outputs[name] = model.forward(prepared)
-        else:
-            with capture(mechanism, record=False):
-                outputs[name] = model.forward(prepared)
+            return
+        with capture(mechanism, record=False, on_call=on_call):
+            outputs[name] = model.forward(prepared)
 
-    works = {"run": lambda: forward("run", run.mechanism)}
-    if run.mechanism is not None:
-        works["own"] = lambda: forward("own", None)
+    def tell(count: int) -> None:
+        if on_step is not None:
+            on_step(min(1.0, count / len(run.trace.calls)))
+
+    mechanisms = {"run": run.mechanism} | ({"own": None} if run.mechanism else {})
+    works = {
+        name: partial(forward, name, mechanism, None) for name, mechanism in mechanisms.items()
+    }
     with torch.inference_mode(), memory_explained(run.model):
-        first = {name: seconds(work, model.device) for name, work in works.items()}
+        # Told call by call, as these may be long, and then the only ones.
+        first = {
+            name: seconds(partial(forward, name, mechanism, tell), model.device)
+            for name, mechanism in mechanisms.items()
+        }
         slow = max(first.values()) > SLOW
         samples = {name: [time] for name, time in first.items()}
         if not slow:

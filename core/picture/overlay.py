@@ -19,6 +19,7 @@ LONG_SIDE = 1200  # pixels of the picture to keep: the same hatching and labels 
 DIMMED = 0.55  # how much of black is laid on the picture at full opacity
 NOT_SEEN = (128, 128, 128, 184)
 HATCH = (255, 255, 255, 140)
+RING = (232, 89, 12)  # the accent of the pages
 HATCH_STEP = 12  # pixels between the lines over what the model did not see
 
 
@@ -48,14 +49,25 @@ def overlay(
 
 
 def overlay_png(
-    picture: Picture, geometry: Geometry, row: LabelledMap, palette: str = "cividis"
+    picture: Picture,
+    geometry: Geometry,
+    row: LabelledMap,
+    palette: str = "cividis",
+    query: tuple[int, int] | None = None,
 ) -> bytes:
-    """The picture with one row or column of a head on it, between its provenance and its scale."""
+    """The picture with one row or column of a head on it, between its provenance and its scale.
+
+    `query` is the row and column of a patch to ring.
+    """
     patches = row.weights.reshape(-1)[len(geometry.prefix) :].reshape(geometry.grid)
     scale = LONG_SIDE / max(picture.pixels.size)
     width, height = (max(1, round(side * scale)) for side in picture.pixels.size)
     shown = picture.pixels.resize((width, height), Image.Resampling.LANCZOS).convert("RGBA")
-    shown.alpha_composite(overlay(patches, replace(geometry, original=(height, width)), palette))
+    shown_geometry = replace(geometry, original=(height, width))
+    shown.alpha_composite(overlay(patches, shown_geometry, palette))
+    if query is not None:
+        box = [round(edge) for edge in shown_geometry.patch_box(*query)]
+        ImageDraw.Draw(shown).rectangle(box, outline=RING, width=3)
     top = float(patches.max(initial=0.0))
     return to_overlay_png(shown.convert("RGB"), row.about.line(), palette, top)
 
