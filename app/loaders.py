@@ -11,6 +11,7 @@ from cachetools import LRUCache
 
 from app.turns import Turns
 from core import models
+from core.allocator import keep_freed_memory
 from core.bench.cost import Cost, measure
 from core.models import weights
 from core.models.images import Picture, open_picture
@@ -85,6 +86,7 @@ def drawn() -> Store:
 @st.cache_resource
 def turns() -> Turns:
     """The one queue of this process."""
+    keep_freed_memory()
     return Turns()
 
 

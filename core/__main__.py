@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from core import cli
+from core.allocator import keep_freed_memory
 from core.errors import InputError
 
 
@@ -30,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; 2 and one sentence on bad input."""
     given = parser().parse_args(arguments)
+    keep_freed_memory()
     try:
         return given.act(given)
     except InputError as error:

@@ -12,9 +12,9 @@ from core.attention import MECHANISMS
 from core.attention.masks import Mask, masked_softmax
 from core.trace import AttentionCall
 
-# Rows are made in blocks of about this many cells: a block of scores then stays in the L2 cache
-# between its product and its softmax.
-BLOCK_CELLS = 1 << 18
+# Rows are made in blocks of about this many cells, 8 MB: small enough for the last cache between
+# product and softmax, large enough that the cores seldom wait for each other.
+BLOCK_CELLS = 1 << 21
 
 
 def check_index(call: AttentionCall, head: int, batch: int, q: int = 0, k: int = 0) -> None:

@@ -11,17 +11,19 @@ class Line:
 
     what: str
     value: Spread
-    bar: float | int  # the most that is allowed
+    bar: float | int | None  # the most that is allowed; None for what only explains another line
     unit: str = "ratio"
 
     @property
     def met(self) -> bool:
         """Does the median keep the bar?"""
-        return self.value.median <= self.bar
+        return self.bar is None or self.value.median <= self.bar
 
     def __str__(self) -> str:
         """Name, median, quartiles, bar and verdict."""
         spread = f"{_short(self.value.low)}..{_short(self.value.high)}"
+        if self.bar is None:
+            return f"{self.what:<66} {_short(self.value.median):>9} {spread:>19}"
         verdict = "met" if self.met else "NOT MET"
         return (
             f"{self.what:<66} {_short(self.value.median):>9} {spread:>19} "
