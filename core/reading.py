@@ -106,10 +106,7 @@ def patch_rows(
 
 
 def labelled(run: Run, choice: Choice, given: str) -> LabelledMap:
-    """One head ready for a download, with its labels and where it comes from.
-
-    Numbers are exact up to `EXACT` positions: a file may be larger than what a page draws.
-    """
+    """One head ready for a download: exact up to `EXACT` positions, with labels and provenance."""
     view = head_view(run, choice, EXACT)
     labels = [tuple(p.label for p in positions) for positions in (view.queries, view.keys)]
     return LabelledMap(view.weights, *labels, provenance(run, choice, given, view.note))

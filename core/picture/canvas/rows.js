@@ -16,9 +16,12 @@ async function updateRows(frame, view) {
   Object.assign(view, { matrix, masked, noKey: new Set(data.no_key) });
   const before = frame.pinned;
   // Another run has other tokens: its rows are not these rows.
-  if (frame.pinnedRun !== data.run || frame.pinned >= data.queries.length) frame.pinned = null;
+  const anotherRun = frame.pinnedRun !== data.run;
+  if (anotherRun || frame.pinned >= data.queries.length) frame.pinned = null;
   frame.pinnedRun = data.run;
-  if (data.query != null && data.query !== frame.sentQuery) frame.pinned = data.query;
+  if (data.query != null && (anotherRun || data.query !== frame.sentQuery)) {
+    frame.pinned = data.query;
+  }
   frame.sentQuery = data.query;
   if (data.selected) tell(frame, "head", data.selected);
   // A view that has just come with no row of its own must not let go of another's.
