@@ -94,10 +94,12 @@ def options(kept: Kept, item: int, key: str) -> Choice:
         start_at(kept, key)
         _clamp(f"{key}_layer", layers)
         left, right = st.columns(2)
-        layer = left.selectbox(say("layer"), range(layers), key=f"{key}_layer")
+        layer = left.selectbox(
+            say("layer"), range(layers), key=f"{key}_layer", help=say("layer_help")
+        )
         heads = calls[groups[group].calls[layer]].heads
         _clamp(f"{key}_head", heads)
-        head = right.selectbox(say("head"), range(heads), key=f"{key}_head")
+        head = right.selectbox(say("head"), range(heads), key=f"{key}_head", help=say("head_help"))
         hide = left.toggle(say("hide_special"), key=f"{key}_hide", help=say("hide_special_help"))
         words = right.toggle(say("by_word"), key=f"{key}_words", help=say("by_word_help"))
     return Choice(group, layer, head, item, hide, words)

@@ -43,7 +43,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 PAGE = '<div><button type="button"></button> <span></span></div>'
 STYLE = """
 button {
-  font: inherit; padding: 0.3em 0.8em; border-radius: 0.5em; cursor: pointer;
+  font: inherit; font-size: 14px; padding: 0.5em 0.8em; border-radius: 8px; cursor: pointer;
   color: var(--st-text-color); background: var(--st-background-color);
   border: 1px solid var(--st-border-color);
 }

@@ -15,17 +15,21 @@ from core.models.images import SAMPLES, Picture, sample_picture
 def files() -> dict[str, bytes]:
     """Pictures that the visitor gave in this session, by name: uploaded, photographed, pasted."""
     state = st.session_state
-    uploaded = st.file_uploader(
-        say("image_upload"),
-        accept_multiple_files=True,
-        key="image_upload",
-        help=say("image_upload_help"),
-    )
-    given = {file.name: file.getvalue() for file in uploaded}
     with st.container(horizontal=True, vertical_alignment="center"):
+        place = st.popover(say("image_add"), icon=":material/add_photo_alternate:")
+        # Outside of the popover: it listens for Ctrl+V on the whole page.
         pasted = pasted_picture("image_paste")
+    with place:
+        uploaded = st.file_uploader(
+            say("image_upload"),
+            accept_multiple_files=True,
+            key="image_upload",
+            help=say("image_upload_help"),
+        )
         camera = st.toggle(say("image_camera"), key="image_camera_on")
-    if camera and (photo := st.camera_input(say("image_camera"), key="image_camera")):
+        photo = st.camera_input(say("image_camera"), key="image_camera") if camera else None
+    given = {file.name: file.getvalue() for file in uploaded}
+    if photo is not None:
         given["camera.jpg"] = photo.getvalue()
     if pasted is not None:
         state["image_pasted"] = pasted

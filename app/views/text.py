@@ -30,7 +30,7 @@ def ask() -> tuple[str, tuple[str, ...]]:
     st.pills(
         say("samples"),
         SAMPLES,
-        format_func=lambda name: SAMPLES[name].splitlines()[0],
+        format_func=lambda name: say(f"sample_{name}"),
         wrap=True,
         key="text_sample",
         on_change=fill,

@@ -91,7 +91,7 @@ def test_the_table_lists_one_row_whose_weights_sum_to_one(open_page):
 def test_blank_text_is_explained_and_the_last_picture_stays(open_page, text):
     page = run_text(open_page("text"), text)
     assert not page.exception
-    assert warnings(page) == [say("text_empty").replace(".", "\\.")]
+    assert warnings(page) == ["Type at least one word\\."]
     assert say("stale") in captions(page)
     assert "Layer 3, head 1" in [heading.value for heading in page.subheader]
 

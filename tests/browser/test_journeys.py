@@ -71,6 +71,7 @@ def test_a_photo_a_patch_and_the_other_direction(visit, tmp_path):
     io.imsave(photo, data.astronaut()[:, 100:300], check_contrast=False)
     here = visit("image")
     page = here.page
+    page.get_by_role("button", name="Add pictures").click()
     page.locator('input[type="file"]').first.set_input_files(photo)
     # 512 x 200: the long side becomes 518 px, 37 patches; 202 px are 14 patches
     expect(page.get_by_text("37 x 14 patches + CLS")).to_be_visible(timeout=PATIENCE)
