@@ -99,7 +99,10 @@ with settings, st.form("image_form", border=False):
 digest = hashlib.sha256(picture.pixels.tobytes()).hexdigest()
 wanted = shared.wanted(model, f"{picture.name} {picture.size} {digest}")
 kept = shared.attempt(wanted, picture, work_slot, "image")
-if kept is not None and kept.wanted == wanted:
+if kept is not None:
+    stale = kept.wanted != wanted
+    if not stale:
+        st.session_state["image_shown"] = picture
     tell_about(kept)
-    patches.show(kept, picture, False, "image")
+    patches.show(kept, st.session_state["image_shown"], stale, "image")
     costs.show(kept, size(kept), cost_slot, work_slot, "image")

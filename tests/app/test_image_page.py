@@ -85,6 +85,8 @@ def test_an_unknown_model_is_explained_and_the_picture_is_kept(open_page):
     assert not page.exception
     assert len(page.warning) == 1
     assert group(page, "image_pick").value == "chelsea"
+    assert say("stale") in captions(page)
+    assert "25 x 37 patches" in captions(page)
 
 
 def test_a_text_model_is_refused_with_a_sentence(open_page):
