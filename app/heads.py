@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import streamlit as st
 
-from app import loaders, shared
+from app import loaders, mosaics, shared
 from app.components import attention_canvas as canvas
 from app.loaders import Kept
 from app.words import say
@@ -13,23 +13,26 @@ from core import reading
 from core.models import MODELS
 from core.picture import export
 from core.picture.html import offline_html
-from core.picture.scene import head_scene, labels, mosaic_scene, sentence_scenes
-from core.picture.views import Head, Look
+from core.picture.scene import head_scene, labels, sentence_scenes
+from core.picture.views import Look
 from core.reading import Choice, HeadView
+
+MANY = 8  # sentences up to which each has a button of its own
 
 
 def sentence_picker(kept: Kept, key: str) -> int:
     """Which sentence of the batch is looked at."""
     sentences = kept.wanted.given
-    return st.pills(
-        say("text_sentence"),
-        range(len(sentences)),
-        format_func=lambda index: f"{index + 1}  {shared.plain(sentences[index][:40])}",
-        default=0,
-        required=True,
-        wrap=True,
-        key=f"{key}_item_{kept.wanted.name}",
-    )
+    # Named by the texts alone: another mechanism must not jump back to the first sentence.
+    how = {
+        "options": range(len(sentences)),
+        "format_func": lambda index: f"{index + 1}  {shared.plain(sentences[index][:40])}",
+        "key": f"{key}_item_{hash(sentences)}",
+        "persist_state": "session",
+    }
+    if len(sentences) > MANY:
+        return st.selectbox(say("text_sentence"), **how)
+    return st.pills(say("text_sentence"), default=0, required=True, wrap=True, **how)
 
 
 @st.fragment
@@ -38,40 +41,27 @@ def show(kept: Kept, item: int, stale: bool, key: str, pin: str | None = None) -
 
     `pin` is a token whose row is pinned at first.
     """
-    above = st.container()
-    left, right = st.columns(2, gap="medium")
-    mosaic_place = left.container()
-    with left:
-        choice = options(kept, item, key)
-    view = loaders.head_for(kept, choice)
-    name = f"{kept.wanted.name}-{item}-{choice.group}-{choice.hide_special}-{choice.by_word}"
-    look = shared.look(stale=stale)
-    with above:
-        for index, scene in enumerate(sentence_scenes(view, run=name, look=look)):
-            canvas.sentence(scene, key=f"{key}_sentence_{index}")
-    with right:
-        st.subheader(say("one_head", layer=choice.layer, head=choice.head))
-        show_head(kept, choice, view, name, key, pin)
-        downloads(kept, choice, view, key)
-    with mosaic_place:
-        st.subheader(say("all_heads"))
-        show_mosaic(kept, choice, name, look, key)
-
-
-def show_mosaic(kept: Kept, choice: Choice, name: str, look: Look, key: str) -> None:
-    """All heads as thumbnails; of a long text this takes a while and can be cancelled."""
-    state = st.session_state
-    if state.get(f"{key}_undrawn") == name:
-        st.caption(say("undrawn"))
-        return
-
-    def cancel() -> None:
-        state[f"{key}_undrawn"] = name
-
-    with shared.progress(kept.wanted.model, st.empty(), f"{key}_draw", cancel) as (tell, _):
-        mosaic = loaders.mosaic_for(kept, choice, tell)
-    scene = mosaic_scene(mosaic, Head(0, 0), run=name, look=look)
-    canvas.mosaic(scene, key=f"{key}_mosaic", on_head_change=lambda: choose(key))
+    with shared.guarded():
+        above = st.container()
+        left, right = st.columns(2, gap="medium")
+        mosaic_place = left.container()
+        with left:
+            choice = options(kept, item, key)
+        view = loaders.head_for(kept, choice)
+        name = f"{kept.wanted.name}-{item}-{choice.group}-{choice.hide_special}-{choice.by_word}"
+        look = shared.look(stale=stale)
+        # The table has no canvas that could answer a click on a token.
+        if st.session_state.get(f"{key}_form") != "table":
+            with above:
+                for index, scene in enumerate(sentence_scenes(view, run=name, look=look)):
+                    canvas.sentence(scene, key=f"{key}_sentence_{index}")
+        with right:
+            st.subheader(say("one_head", layer=choice.layer, head=choice.head))
+            show_head(kept, choice, view, name, look, key, pin)
+            downloads(kept, choice, view, key)
+        with mosaic_place:
+            st.subheader(say("all_heads"))
+            mosaics.show(kept, choice, name, look, key)
 
 
 def options(kept: Kept, item: int, key: str) -> Choice:
@@ -88,6 +78,7 @@ def options(kept: Kept, item: int, key: str) -> Choice:
                 required=True,
                 wrap=True,
                 key=f"{key}_group",
+                persist_state="session",
             )
         layers = len(groups[group].calls)
         calls = kept.run.trace.calls
@@ -95,13 +86,30 @@ def options(kept: Kept, item: int, key: str) -> Choice:
         _clamp(f"{key}_layer", layers)
         left, right = st.columns(2)
         layer = left.selectbox(
-            say("layer"), range(layers), key=f"{key}_layer", help=say("layer_help")
+            say("layer"),
+            range(layers),
+            key=f"{key}_layer",
+            persist_state="session",
+            help=say("layer_help"),
         )
         heads = calls[groups[group].calls[layer]].heads
         _clamp(f"{key}_head", heads)
-        head = right.selectbox(say("head"), range(heads), key=f"{key}_head", help=say("head_help"))
-        hide = left.toggle(say("hide_special"), key=f"{key}_hide", help=say("hide_special_help"))
-        words = right.toggle(say("by_word"), key=f"{key}_words", help=say("by_word_help"))
+        head = right.selectbox(
+            say("head"),
+            range(heads),
+            key=f"{key}_head",
+            persist_state="session",
+            help=say("head_help"),
+        )
+        hide = left.toggle(
+            say("hide_special"),
+            key=f"{key}_hide",
+            persist_state="session",
+            help=say("hide_special_help"),
+        )
+        words = right.toggle(
+            say("by_word"), key=f"{key}_words", persist_state="session", help=say("by_word_help")
+        )
     return Choice(group, layer, head, item, hide, words)
 
 
@@ -115,15 +123,14 @@ def start_at(kept: Kept, key: str) -> None:
     state[f"{key}_layer"], state[f"{key}_head"] = entry.first_look if entry else (0, 0)
 
 
-def choose(key: str) -> None:
-    """Take over the head that was clicked in the mosaic."""
-    clicked = canvas.head_of(st.session_state[f"{key}_mosaic"].head)
-    if clicked is not None:
-        st.session_state[f"{key}_layer"], st.session_state[f"{key}_head"] = clicked
-
-
 def show_head(
-    kept: Kept, choice: Choice, view: HeadView, name: str, key: str, pin: str | None
+    kept: Kept,
+    choice: Choice,
+    view: HeadView,
+    name: str,
+    look: Look,
+    key: str,
+    pin: str | None,
 ) -> None:
     """One head in the form that was chosen."""
     form = st.segmented_control(
@@ -134,6 +141,7 @@ def show_head(
         required=True,
         wrap=True,
         key=f"{key}_form",
+        persist_state="session",
         label_visibility="collapsed",
     )
     caption = [view.note, shared_key(kept, choice)]
@@ -142,7 +150,7 @@ def show_head(
     if form == "table":
         table(view, row, key)
         return
-    scene = head_scene(view, choice, run=name, form=form, query=row, look=shared.look())
+    scene = head_scene(view, choice, run=name, form=form, query=row, look=look)
     canvas.head_map(scene, key=f"{key}_map", on_row_change=lambda: keep_pin(kept, view, key))
 
 
@@ -201,19 +209,19 @@ def table(view: HeadView, row: int | None, key: str) -> None:
 
 def downloads(kept: Kept, choice: Choice, view: HeadView, key: str) -> None:
     """The head to take away; each file is made when it is asked for."""
-    given = "\n".join(kept.wanted.given)
+    given = kept.wanted.given[choice.item]
     palette = st.session_state["shared_palette"]
 
     def labelled() -> export.LabelledMap:
         return reading.labelled(kept.run, choice, given)
 
     def page() -> str:
-        title = reading.provenance(kept.run, choice, given, view.note).line()
+        about = reading.provenance(kept.run, choice, given, view.note)
         scenes = [
             *sentence_scenes(view, run="page"),
             head_scene(view, choice, run="page"),
         ]
-        return offline_html(title, scenes)
+        return offline_html(about.line(), scenes, about.lines())
 
     files = {
         "PNG": ("png", "image/png", lambda: export.to_png(labelled(), palette)),
@@ -221,7 +229,9 @@ def downloads(kept: Kept, choice: Choice, view: HeadView, key: str) -> None:
         "NPZ": ("npz", "application/zip", lambda: export.to_npz(labelled())),
         "CSV": ("csv", "text/csv", lambda: export.to_csv(labelled())),
     }
-    buttons(files, f"{kept.wanted.model}-layer{choice.layer}-head{choice.head}", key)
+    sentence = f"-sentence{choice.item + 1}" if len(kept.wanted.given) > 1 else ""
+    stem = f"{kept.wanted.model}{sentence}-layer{choice.layer}-head{choice.head}"
+    buttons(files, stem, key)
 
 
 def buttons(files: dict, stem: str, key: str) -> None:

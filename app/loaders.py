@@ -13,13 +13,16 @@ from app.turns import Turns
 from core import models
 from core.allocator import keep_freed_memory
 from core.bench.cost import Cost, measure
-from core.models import weights
+from core.models.geometry import Geometry
 from core.models.images import Picture, open_picture
 from core.models.model import Model
+from core.picture.scene import photo
+from core.picture.views import Photo
 from core.reading import Choice, HeadView, head_view, mosaic_view
 from core.types import Run
 
 RUN_BYTES = 2_000_000_000  # q and k of the latest runs
+PICTURE_BYTES = 500_000_000  # pixels of the latest pictures
 DRAWN_BYTES = 200_000_000  # mosaics and maps of the latest looks
 
 Tell = Callable[[str, float], None]  # what is being done, and the share that is done
@@ -96,16 +99,25 @@ def loaded(name: str, device: str, precision: str) -> Model:
     return models.load(name, device=device, precision=precision)
 
 
+@st.cache_resource
+def seen() -> set[tuple[str, str, str]]:
+    """Models that were loaded in this process: the first load is the one worth a bar."""
+    return set()
+
+
 def model_for(wanted: Wanted, tell: Tell) -> Model:
     """The model, its weights fetched first if they are not here yet.
 
     Raises:
         InputError: if it cannot be had.
     """
-    if wanted.model in models.OFFLINE and not weights.ready(wanted.model):
-        weights.fetch(wanted.model, lambda share: tell("fetching", share))
-    tell("converting", 0.0)
-    return loaded(wanted.model, wanted.device, wanted.precision)
+    key = (wanted.model, wanted.device, wanted.precision)
+    if key not in seen():
+        tell("loading", 0.0)
+        models.fetch(wanted.model, lambda share: tell("fetching", share))
+    model = loaded(*key)
+    seen().add(key)
+    return model
 
 
 def run_for(wanted: Wanted, given: object, tell: Tell, on_wait: Callable[[int], None]) -> Kept:
@@ -137,13 +149,17 @@ def cost_for(kept: Kept, tell: Tell, on_wait: Callable[[int], None]) -> Cost:
     return cost
 
 
+def mosaic_of(kept: Kept, choice: Choice) -> np.ndarray | None:
+    """All heads of a run as thumbnails, if they were drawn before."""
+    return drawn().get((kept.wanted, replace(choice, layer=0, head=0)))
+
+
 def mosaic_for(kept: Kept, choice: Choice, tell: Tell) -> np.ndarray:
     """All heads of a run as thumbnails, drawn once."""
-    key = (kept.wanted, "mosaic", replace(choice, layer=0, head=0))
-    mosaic = drawn().get(key)
+    mosaic = mosaic_of(kept, choice)
     if mosaic is None:
         mosaic = mosaic_view(kept.run, choice, on_layer=lambda share: tell("drawing", share))
-        drawn().put(key, mosaic)
+        drawn().put((kept.wanted, replace(choice, layer=0, head=0)), mosaic)
     return mosaic
 
 
@@ -152,11 +168,40 @@ def head_for(kept: Kept, choice: Choice) -> HeadView:
     return head_view(kept.run, choice)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def picture_of(data: bytes, name: str) -> Picture:
+@dataclass(frozen=True)
+class Shown:
+    """A picture with a name for its content, and what the browser needs to draw it."""
+
+    picture: Picture
+    digest: str
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its pixels."""
+        return 3 * self.picture.pixels.width * self.picture.pixels.height
+
+
+@st.cache_resource
+def pictures() -> Store:
+    """Pictures that visitors opened."""
+    return Store(PICTURE_BYTES, lambda shown: shown.nbytes)
+
+
+def picture_of(data: bytes, name: str) -> Shown:
     """A picture from the bytes of its file.
 
     Raises:
         InputError: if it is not a whole picture.
     """
-    return open_picture(data, name)
+    digest = hashlib.sha256(data).hexdigest()
+    shown = pictures().get((digest, name))
+    if shown is None:
+        shown = Shown(open_picture(data, name), digest)
+        pictures().put((digest, name), shown)
+    return shown
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def photo_of(given: str, _picture: Picture, _geometry: Geometry) -> Photo:
+    """A picture as the browser gets it; `given` names its content and its size."""
+    return photo(_picture, _geometry)

@@ -26,4 +26,5 @@ page = st.navigation(
 st.logo(str(ASSETS / "logo.svg"), size="large")
 shared.style()
 shared.sidebar()
-page.run()
+with shared.guarded():
+    page.run()

@@ -1,8 +1,9 @@
 """Patches: a picture with every head's weights for one query, and its downloads."""
 
+import pandas as pd
 import streamlit as st
 
-from app import heads, shared
+from app import heads, loaders, shared
 from app.components import attention_canvas as canvas
 from app.loaders import Kept
 from app.words import say
@@ -11,7 +12,7 @@ from core.models.images import Picture
 from core.picture import export
 from core.picture.html import offline_html
 from core.picture.overlay import overlay_png
-from core.picture.scene import patches_scene
+from core.picture.scene import OFFLINE_LOOK, patches_scene, photo
 from core.picture.views import Head
 from core.reading import Choice
 
@@ -20,9 +21,11 @@ from core.reading import Choice
 def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
     """Choose a query and a head; both redraw this part only and run no model."""
     query, looked_at = controls(kept, key)
+    what = f"{kept.wanted.model} {kept.wanted.given}"
+    shown = loaders.photo_of(what, picture, kept.run.prepared.geometry)
     scene = patches_scene(
         kept.run,
-        picture,
+        shown,
         query,
         start_head(kept, key),
         looked_at=looked_at,
@@ -35,7 +38,19 @@ def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
         on_query_change=lambda: take_query(kept, key),
         on_head_change=lambda: take_head(key),
     )
+    if st.toggle(say("image_table"), key=f"{key}_table", help=say("image_table_help")):
+        table(kept, query, looked_at, key)
     downloads(kept, picture, query, looked_at, key)
+
+
+def table(kept: Kept, query: int, looked_at: bool, key: str) -> None:
+    """The numbers of the chosen head for this query, to sort and to hear."""
+    head = head_of(kept, key)
+    choice = Choice(layer=head.layer, head=head.head)
+    row = reading.labelled_query(kept.run, choice, query, "", looked_at=looked_at)
+    names = row.rows if looked_at else row.columns
+    data = pd.DataFrame({say("image_position"): names, say("table_weight"): row.weights.ravel()})
+    st.dataframe(data.sort_values(say("table_weight"), ascending=False), hide_index=True)
 
 
 def controls(kept: Kept, key: str) -> tuple[int, bool]:
@@ -49,17 +64,21 @@ def controls(kept: Kept, key: str) -> tuple[int, bool]:
     special = [index for index, position in enumerate(positions) if position.special]
     choices = special if query in special else [*special, query]
     state[f"{key}_named"] = query
-    left, right = st.columns([2, 1])
-    named = left.segmented_control(
+
+    def take_named() -> None:
+        state[f"{key}_query"] = state[f"{key}_named"]
+
+    left, right = st.columns([57, 43])
+    left.segmented_control(
         say("image_query"),
         choices,
         format_func=lambda index: positions[index].label,
         wrap=True,
         key=f"{key}_named",
+        on_change=take_named,
         required=True,
         help=say("image_query_help"),
     )
-    state[f"{key}_query"] = named
     direction = right.segmented_control(
         say("image_direction"),
         ["from", "to"],
@@ -68,8 +87,9 @@ def controls(kept: Kept, key: str) -> tuple[int, bool]:
         required=True,
         wrap=True,
         key=f"{key}_direction",
+        persist_state="session",
     )
-    return named, direction == "to"
+    return query, direction == "to"
 
 
 def first_query(kept: Kept) -> int:
@@ -124,10 +144,12 @@ def downloads(kept: Kept, picture: Picture, query: int, looked_at: bool, key: st
         return reading.labelled_query(kept.run, choice, query, picture.name, looked_at=looked_at)
 
     def page() -> str:
+        about = row().about
+        shown = photo(picture, kept.run.prepared.geometry)
         scene = patches_scene(
-            kept.run, picture, query, head, looked_at=looked_at, name=kept.wanted.name
+            kept.run, shown, query, head, looked_at=looked_at, name="page", look=OFFLINE_LOOK
         )
-        return offline_html(row().about.line(), scene)
+        return offline_html(about.line(), scene, about.lines())
 
     geometry = kept.run.prepared.geometry
     patch = geometry.positions()[query].patch

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app import loaders
 from app.loaders import Kept, Tell
 from app.words import say
-from core.attention import MECHANISMS
+from core.attention import MECHANISMS, unavailable
 from core.errors import InputError
 from core.models import MODELS, devices
 from core.picture.palettes import PALETTES
@@ -29,6 +29,8 @@ def style() -> None:
         """<style>
         .stMainBlockContainer { padding: 4.2rem 2rem 3rem; max-width: 1500px; }
         @media (max-width: 640px) { .stMainBlockContainer { padding: 4.2rem 0.9rem 2rem; } }
+        /* Our own Cancel says what is kept; Streamlit's Stop leaves half a page. */
+        [data-testid="stStatusWidget"] button { display: none; }
         </style>"""
     )
 
@@ -58,16 +60,24 @@ def sidebar() -> None:
             say("mechanism"),
             [None, *MECHANISMS],
             format_func=lambda name: MECHANISMS[name].title if name else say("mechanism_own"),
-            captions=[None, *(mechanism.cost for mechanism in MECHANISMS.values())],
+            captions=[None, *(_caption(name, device) for name in MECHANISMS)],
             key="shared_mechanism",
             help=say("mechanism_help"),
         )
         st.selectbox(say("palette"), PALETTES, key="shared_palette", help=say("palette_help"))
 
 
+def _caption(name: str, device: str) -> str:
+    """What a mechanism costs, or why it cannot run with the chosen device and precision."""
+    where = devices.resolve(device)
+    dtype = devices.precision(st.session_state["shared_precision"], where)
+    reason = unavailable(name, where, dtype)
+    return MECHANISMS[name].cost if reason is None else say("unavailable", reason=reason)
+
+
 def look(*, stale: bool = False) -> Look:
-    """How the canvases look, by the sidebar's palette."""
-    return Look(palette=st.session_state["shared_palette"], stale=stale)
+    """How the canvases look, by the sidebar's palette; that they are stale is said once above."""
+    return Look(st.session_state["shared_palette"], stale, {"stale": ""})
 
 
 def model_picker(kind: Literal["text", "vision"], key: str) -> str:
@@ -79,6 +89,7 @@ def model_picker(kind: Literal["text", "vision"], key: str) -> str:
         format_func=_title,
         accept_new_options=True,
         key=f"{key}_model",
+        persist_state="session",
         help=say("model_help"),
     )
 
@@ -86,13 +97,30 @@ def model_picker(kind: Literal["text", "vision"], key: str) -> str:
 def wanted(model: str, given: tuple[str, ...] | str) -> loaders.Wanted:
     """The visitor's input with the sidebar's choices."""
     state = st.session_state
+    # By the device itself: 'auto' and its choice share one model.
+    device = str(devices.resolve(state["shared_device"]))
     return loaders.Wanted(
-        model,
-        given,
-        state["shared_mechanism"],
-        state["shared_device"],
-        state["shared_precision"],
+        model.strip(), given, state["shared_mechanism"], device, state["shared_precision"]
     )
+
+
+def start_again(key: str) -> None:
+    """What Run means: what was cancelled is done after all, and what was measured anew."""
+    for name in ("cancelled", "unmeasured", "undrawn"):
+        st.session_state.pop(f"{key}_{name}", None)
+    st.session_state[f"{key}_measure"] = True
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Say in a sentence what went wrong in this part of the page; the details go to the log."""
+    try:
+        yield
+    except InputError as error:
+        st.warning(plain(error))
+    except Exception:
+        LOG.exception("a part of the page failed")
+        st.error(say("failed"))
 
 
 @contextmanager
@@ -107,8 +135,8 @@ def progress(
     start = time.monotonic()
     bars: list[DeltaGenerator] = []
 
-    def show(text: str, share: float) -> None:
-        if not bars and time.monotonic() - start < PATIENCE:
+    def show(text: str, share: float, at_once: bool = False) -> None:
+        if not bars and not at_once and time.monotonic() - start < PATIENCE:
             return
         if not bars:
             with slot.container():
@@ -119,7 +147,8 @@ def progress(
 
     try:
         yield (
-            lambda what, share: show(say(what, name=name), share),
+            # Loading says nothing more until it is done, so it cannot wait for a second word.
+            lambda what, share: show(say(what, name=plain(name)), share, what == "loading"),
             lambda ahead: show(say("waiting", ahead=ahead), 0.0),
         )
     finally:

@@ -23,6 +23,8 @@ from core.attention.mechanism import Mechanism
 from core.trace import AttentionCall, Trace
 
 KERNELS = {0: "maths", 1: "flash", 2: "memory-efficient", 3: "cuDNN"}
+# Elsewhere, on a Mac's GPU for one, torch cannot say which kernel it takes.
+ASKED_ON = ("cpu", "cuda", "xpu")
 
 # A view of less than a quarter of its storage (a static cache, say) is copied, or keeping it would
 # keep the rest alive. A packed qkv projection stays a view: copying costs time, keeping v a third.
@@ -41,6 +43,9 @@ def capture(
     on_call: Callable[[int], None] | None = None,
 ) -> Iterator[Trace]:
     """Record every attention call made inside the block by this thread.
+
+    The recorded q and k are mostly views of the model's own tensors: a model that changes those in
+    place afterwards changes the record.
 
     Args:
         mechanism: name in MECHANISMS that every call is routed to; None leaves the kernel alone.
@@ -108,8 +113,10 @@ class _Recorder(TorchFunctionMode):
         if self.routed is None:
             arguments = (query, key, value, attn_mask, dropout_p, is_causal)
             output = F.scaled_dot_product_attention(*arguments, **own)
-            kernel = KERNELS.get(torch._fused_sdp_choice(*arguments, **own), "unknown")
+            kernel = _kernel(*arguments, **own)
+            query, key, value = _one_batch(query, key, value)
         else:
+            query, key, value = _one_batch(query, key, value)
             output = self.route(query, key, value, attn_mask, dropout_p, is_causal, scale)
             kernel = self.routed.name
         self.count += 1
@@ -193,6 +200,19 @@ _MULTI_HEAD = FunctionType(
 _MULTI_HEAD_SIGNATURE = signature(F.multi_head_attention_forward)
 
 
+def _kernel(query: Tensor, *arguments: Any, **own: Any) -> str:
+    """The name of the kernel that torch takes for these arguments of attention."""
+    if query.device.type not in ASKED_ON:
+        return "PyTorch's own"
+    return KERNELS.get(torch._fused_sdp_choice(query, *arguments, **own), "unknown")
+
+
+def _one_batch(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Query, key and value with one batch, as torch broadcasts them; nothing is copied."""
+    batch = torch.broadcast_shapes(*(tensor.shape[:-3] for tensor in tensors))
+    return tuple(tensor.expand(*batch, *tensor.shape[-3:]) for tensor in tensors)
+
+
 def _four_axes(tensor: Tensor) -> Tensor:
     """The same tensor with 4 axes: missing ones are 1, leading ones are folded into the batch."""
     if tensor.ndim > 4:
@@ -208,8 +228,13 @@ def _mask_axes(mask: Tensor, query: Tensor) -> Tensor:
 
 
 def _kept(tensor: Tensor) -> Tensor:
-    """What the trace holds on to: a view, or a copy where a view would keep much else alive."""
+    """What the trace holds on to: a view, or a copy where a view would keep much else alive.
+
+    A view follows its tensor: what the model writes into it afterwards is in the record too.
+    """
     tensor = _four_axes(tensor.detach())
-    if tensor.nbytes < COPY_BELOW * tensor.untyped_storage().nbytes():
-        return tensor.clone()
+    # An expanded axis has no stride: its bytes are there once.
+    once = tensor[tuple(slice(None) if step else slice(1) for step in tensor.stride())]
+    if once.nbytes < COPY_BELOW * tensor.untyped_storage().nbytes():
+        return once.clone().expand_as(tensor)
     return tensor

@@ -15,7 +15,14 @@ from core.models.weights import SOURCES, fetch, ready
 from core.picture import export
 from core.picture.html import offline_html
 from core.picture.overlay import overlay_png
-from core.picture.scene import head_scene, mosaic_scene, patches_scene, sentence_scenes
+from core.picture.scene import (
+    OFFLINE_LOOK,
+    head_scene,
+    mosaic_scene,
+    patches_scene,
+    photo,
+    sentence_scenes,
+)
 from core.picture.views import Head
 from core.types import Run
 
@@ -105,10 +112,10 @@ def _of_text(model: registry.Model, given: argparse.Namespace) -> bytes:
     ending = given.out.suffix.lower()
     if ending == ".html":
         view = reading.head_view(run, choice)
-        title = reading.provenance(run, choice, text, view.note).line()
+        about = reading.provenance(run, choice, text, view.note)
         mosaic = mosaic_scene(reading.mosaic_view(run, choice), _head(choice), run="page")
         scenes = [*sentence_scenes(view, run="page"), head_scene(view, choice, run="page"), mosaic]
-        return offline_html(title, scenes).encode()
+        return offline_html(about.line(), scenes, about.lines()).encode()
     labelled = reading.labelled(run, choice, text)
     write = {".png": export.to_png, ".npz": export.to_npz, ".csv": export.to_csv}[ending]
     return write(labelled)
@@ -123,9 +130,10 @@ def _of_picture(model: registry.Model, given: argparse.Namespace) -> bytes:
     _tell_notes(run)
     ending = given.out.suffix.lower()
     if ending == ".html":
-        title = reading.provenance(run, choice, picture.name).line()
-        scene = patches_scene(run, picture, query, _head(choice), name="page")
-        return offline_html(title, scene).encode()
+        about = reading.labelled_query(run, choice, query, picture.name).about
+        shown = photo(picture, run.prepared.geometry)
+        scene = patches_scene(run, shown, query, _head(choice), name="page", look=OFFLINE_LOOK)
+        return offline_html(about.line(), scene, about.lines()).encode()
     labelled = reading.labelled_query(run, choice, query, picture.name)
     if ending == ".png":
         geometry = run.prepared.geometry

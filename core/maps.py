@@ -107,7 +107,8 @@ def allowed_cells(call: AttentionCall, head: int, batch: int = 0) -> Bool[Tensor
 def verify(call: AttentionCall, rows: int | None = None) -> float:
     """The largest difference between weights @ v, from q and k, and what the kernel gave.
 
-    Rows with no allowed key are left out: libraries disagree on what they hold.
+    Rows with no allowed key are left out: libraries disagree on what they hold. NaN if the kernel
+    gave NaN.
 
     Args:
         call: one that still has its value and output.
@@ -120,7 +121,7 @@ def verify(call: AttentionCall, rows: int | None = None) -> float:
         raise ValueError("a call recorded with its value and output was wanted; one without came")
     length = call.query.shape[2]
     checked = slice(0, length, 1 if rows is None else max(1, length // rows))
-    worst = 0.0
+    worst = []
     for batch in range(call.query.shape[0]):
         weights = weights_of(call, slice(None), checked, batch)
         value = (
@@ -128,8 +129,8 @@ def verify(call: AttentionCall, rows: int | None = None) -> float:
         )
         gap = (weights @ value - call.output[batch, :, checked].float()).abs()
         gap[weights.sum(dim=-1) == 0] = 0.0
-        worst = max(worst, gap.max().item())
-    return worst
+        worst.append(gap.max())
+    return torch.stack(worst).max().item()  # torch's maximum, unlike Python's, keeps NaN
 
 
 def _every_head(

@@ -8,13 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import compress
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from core import maps
-from core.attention.masks import allowed as allowed_by
-from core.blocks import mask_rows, pool
+from core.cells import allowed_in_cells, largest_in_cells, spans
 from core.errors import InputError
 from core.maps_views import without, words_view
 from core.picture.export import LabelledMap, Provenance
@@ -61,8 +59,8 @@ def head_view(run: Run, choice: Choice, whole: int = WHOLE) -> HeadView:
         note = f"largest weight of each {cells[0]} x {cells[1]} positions"
         if choice.hide_special or choice.by_word:
             note += "; too long to hide special tokens or to join words"
-        may = _pooled_allowed(call, choice, ranges, cells)
-        sides = _spans(queries, cells[0]), _spans(keys, cells[1])
+        may = allowed_in_cells(call, choice.head, choice.item, ranges, cells)
+        sides = spans(queries, cells[0]), spans(keys, cells[1])
         return HeadView(_array(weights), may, *sides, note)
     weights = _array(maps.tile(call, choice.head, *ranges.values(), choice.item))
     allowed = None
@@ -86,7 +84,7 @@ def mosaic_view(
     for layer, index in enumerate(group.calls):
         call = run.trace.calls[index]
         heads = [
-            _pooled(head_view(run, replace(choice, layer=layer, head=head)).weights, size)
+            largest_in_cells(head_view(run, replace(choice, layer=layer, head=head)).weights, size)
             if optional
             else _array(maps.pooled(call, head, size, "max", choice.item, **ranges))
             for head in range(call.heads)
@@ -103,6 +101,12 @@ def patch_rows(
     """For one position of a picture: what it looks at in every head, or what looks at it."""
     calls = [run.trace.calls[index] for index in run.prepared.groups[0].calls]
     return _array(maps.columns(calls, query) if looked_at else maps.rows(calls, query))
+
+
+def is_long(run: Run, choice: Choice) -> bool:
+    """Are there more positions than `WHOLE`, so that heads are pooled?"""
+    group = run.prepared.groups[choice.group]
+    return max(len(side[choice.item]) for side in (group.queries, group.keys)) > WHOLE
 
 
 def labelled(run: Run, choice: Choice, given: str) -> LabelledMap:
@@ -152,14 +156,23 @@ def query_position(run: Run, name: str | None) -> int:
 
 def provenance(run: Run, choice: Choice, given: str, note: str = "") -> Provenance:
     """Where a map comes from, for its download."""
+    call, groups = call_of(run, choice), run.prepared.groups
+    sentences = len(groups[choice.group].queries)
+    parts = [
+        groups[choice.group].name if len(groups) > 1 else "",
+        f"sentence {choice.item + 1} of {sentences}" if sentences > 1 else "",
+        note,
+    ]
     return Provenance(
         model=run.model,
-        mechanism=run.mechanism or "own",
-        kernel=call_of(run, choice).kernel,
+        mechanism=run.mechanism or "the model's own",
+        kernel=call.kernel,
         layer=choice.layer,
         head=choice.head,
         input=given,
-        note=note,
+        note="; ".join(part for part in parts if part),
+        device=call.query.device.type,
+        precision=str(call.query.dtype).removeprefix("torch."),
         versions=run.versions,
     )
 
@@ -204,22 +217,6 @@ def _not_special(positions: tuple[Position, ...]) -> Bool[np.ndarray, " position
     return keep if keep.any() else ~keep
 
 
-def _pooled_allowed(
-    call: AttentionCall, choice: Choice, ranges: dict[str, tuple[int, int]], cells: list[int]
-) -> Bool[np.ndarray, "q_cell k_cell"] | None:
-    """True where any query of a cell may look at any of its keys; one row of cells at a time."""
-    if call.mask is None and not call.is_causal:
-        return None
-    head, (start, stop) = slice(choice.head, choice.head + 1), ranges["q_range"]
-    rows = []
-    for first in range(start, stop, cells[0]):
-        own = slice(first, min(first + cells[0], stop))
-        mask = mask_rows(call, head, own, choice.item)[0]
-        may = allowed_by(mask).expand(-1, call.key.shape[2])[:, slice(*ranges["k_range"])]
-        rows.append(pool(may.any(dim=0, keepdim=True).float(), 1, cells[1], "max") > 0)
-    return _array(torch.cat(rows))
-
-
 def _ranges(group: Group, item: int) -> dict[str, tuple[int, int]]:
     """Where a sentence of a padded batch lies among the queries and keys."""
     first_q = group.first_query[item] if group.first_query else 0
@@ -228,20 +225,6 @@ def _ranges(group: Group, item: int) -> dict[str, tuple[int, int]]:
         "q_range": (first_q, first_q + len(group.queries[item])),
         "k_range": (first_k, first_k + len(group.keys[item])),
     }
-
-
-def _spans(positions: tuple[Position, ...], cell: int) -> tuple[Position, ...]:
-    """One position a cell, labelled by its first and last token."""
-    cells = [positions[start : start + cell] for start in range(0, len(positions), cell)]
-    return tuple(
-        Position(part[0].label if len(part) == 1 else f"{part[0].label} … {part[-1].label}")
-        for part in cells
-    )
-
-
-def _pooled(weights: Float[np.ndarray, "q k"], size: int) -> Float[np.ndarray, "q_cell k_cell"]:
-    cells = [np.arange(0, n, -(-n // size)) for n in weights.shape]
-    return np.maximum.reduceat(np.maximum.reduceat(weights, cells[0], axis=0), cells[1], axis=1)
 
 
 def _array(tensor: Tensor) -> np.ndarray:

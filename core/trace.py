@@ -1,5 +1,6 @@
 """What a capture leaves behind: q, k and mask of every attention call, and no map."""
 
+import math
 from dataclasses import dataclass, field
 
 from jaxtyping import Float
@@ -56,5 +57,8 @@ class Trace:
 
     @property
     def error(self) -> float | None:
-        """The largest verified error of any call; None where none was verified."""
-        return max((call.error for call in self.calls if call.error is not None), default=None)
+        """The largest verified error of any call, NaN if any is; None where none was verified."""
+        errors = [call.error for call in self.calls if call.error is not None]
+        if any(map(math.isnan, errors)):  # max() would pass over it
+            return math.nan
+        return max(errors, default=None)

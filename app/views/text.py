@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from app import costs, heads, shared
+from app import costs, heads, mosaics, shared
 from app.loaders import Kept
 from app.words import say
 
@@ -18,8 +18,8 @@ SAMPLES = {
 
 
 def fill() -> None:
-    """Put the chosen sample into the text area."""
-    sample = st.session_state["text_sample"]
+    """Put the chosen sample into the text area; a second click does it again."""
+    sample, st.session_state["text_sample"] = st.session_state["text_sample"], None
     if sample is not None:
         st.session_state["text_text"] = SAMPLES[sample]
 
@@ -37,11 +37,17 @@ def ask() -> tuple[str, tuple[str, ...]]:
     )
     with st.form("text_form", border=False):
         words, settings = st.columns([3, 1], vertical_alignment="bottom")
-        text = words.text_area(say("text_label"), height=92, key="text_text", help=say("text_help"))
+        text = words.text_area(
+            say("text_label"),
+            height=92,
+            key="text_text",
+            persist_state="session",
+            help=say("text_help"),
+        )
         with settings:
             model = shared.model_picker("text", "text")
             if st.form_submit_button(say("run"), type="primary", key="text_run", width="stretch"):
-                st.session_state.pop("text_cancelled", None)
+                shared.start_again("text")
     lines = tuple(line for line in text.splitlines() if line.strip())
     return model, lines or (text,)
 
@@ -71,5 +77,6 @@ if kept is not None:
     tell_about(kept, item)
     pin = FIRST_PIN if kept.wanted.given == (SAMPLES["it"],) else None
     heads.show(kept, item, stale, "text", pin)
+    mosaics.draw_long(kept, item, work_slot, "text")
     tokens = sum(len(queries) for queries in kept.run.prepared.groups[0].queries)
     costs.show(kept, say("text_size", tokens=f"{tokens:,}"), cost_slot, work_slot, "text")

@@ -11,6 +11,7 @@ WORDS = {
     "mechanism": "Mechanism",
     "mechanism_help": "What every attention call of the pretrained model is routed to. "
     "The model's own leaves its kernel alone.",
+    "unavailable": "unavailable here: {reason}",
     "mechanism_own": "the model's own",
     "palette": "Palette",
     "palette_help": "Perceptually even, and safe for colour-blind eyes.",
@@ -22,35 +23,36 @@ WORDS = {
     "cancel": "Cancel",
     "samples": "Samples",
     "cancelled": "Cancelled. What you gave is kept: press Run to start again.",
-    "stale": "The picture below is of the last run that worked.",
+    "stale": "What follows is of the last run that worked.",
     "waiting": "Waiting: {ahead} before you on this machine.",
     "fetching": "Fetching the weights of {name}",
-    "converting": "Loading {name}",
+    "loading": "Loading {name}",
     "running": "Running {name}",
     "drawing": "Drawing every head",
     "measuring": "Measuring time and memory",
     "failed": "Something went wrong here, and it has been written to the log. "
     "Change the input or the model and press Run.",
     # Cost strip
-    "cost": "**{model}** · {size} · {kernel} · {milliseconds} · attention {attention} · "
+    "cost": "**{model}** · {size} · {kernel} · {time} · attention {attention} · "
     "pass {whole} · kept {kept} · {verified}",
     "cost_cancelled": "**{model}** · {size} · cost not measured: cancelled.",
     "cost_help": "Kernel that really ran; median of {passes} forward passes ± half the distance "
     "between the quartiles; the most memory one attention call holds; the most the whole pass "
     "holds; what the recorded q and k take; and the largest difference between softmax(qk)v, "
     "rebuilt from q and k, and what the kernel gave.",
-    "cost_verified": "verified {error:.0e}",
+    "cost_verified": "verified {error}",
     "cost_unverified": "not verified",
-    "cost_one_pass": "{milliseconds} ms (one pass)",
-    "cost_passes": "{milliseconds} ms ±{spread}",
-    "cost_unknown": "unknown here",
-    "against": "against the model's own: {speed} · {memory} · output cosine {cosine:.3f}",
+    "cost_one_pass": "{time} (one pass)",
+    "cost_unknown": "not measured",
+    "cost_failed": "The cost could not be measured; the reason is in the log.",
+    "against": "against the model's own ({time}): {speed} · {memory} · output cosine {cosine:.3f}",
     "against_help": "Both were timed in turn in one process: the median of the ratios, then the "
     "peak memory of one attention call, then the cosine of the final hidden states "
     "(1 is no drift).",
-    "faster": "{ratio:.2g} x faster",
-    "slower": "{ratio:.2g} x slower",
-    "speed_range": "{words} ({low:.2g} to {high:.2g})",
+    "faster": "{ratio:.2g} x faster ({low:.2g} to {high:.2g})",
+    "slower": "{ratio:.2g} x slower ({low:.2g} to {high:.2g})",
+    "speed_same": "no difference in time ({low:.2g} to {high:.2g})",
+    "memory_same": "the same memory",
     "less_memory": "{ratio:.2g} x less memory",
     "more_memory": "{ratio:.2g} x more memory",
     # Text page
@@ -68,7 +70,8 @@ WORDS = {
     "text_next": "Next token: {tokens}",
     # Head picture
     "all_heads": "All heads",
-    "undrawn": "Not drawn: cancelled. Choose a layer and a head below.",
+    "undrawn": "Not drawn: cancelled. Choose a layer and a head below, or press Run to draw them.",
+    "drawing_later": "Of a long text these take a moment …",
     "one_head": "Layer {layer}, head {head}",
     "shared_kv": "query heads {heads} share key-value head {kv_head}",
     "form": "Show as",
@@ -95,6 +98,7 @@ WORDS = {
     # Image page
     "image_title": "Image: which patches does each head look at?",
     "image_add": "Add pictures",
+    "image_forget": "Remove my pictures",
     "image_upload": "Your pictures",
     "image_upload_help": "PNG, JPEG, GIF, WebP, BMP, TIFF or AVIF, up to 50 MB each.",
     "image_camera": "Camera",
@@ -108,5 +112,8 @@ WORDS = {
     "image_direction": "Direction",
     "image_from": "looks at",
     "image_to": "is looked at by",
+    "image_table": "Table",
+    "image_table_help": "The weights of the chosen head for this query, as numbers.",
+    "image_position": "position",
     "image_labels": "Labels: {labels}",
 }

@@ -1,5 +1,8 @@
 """Attention mechanisms under one contract: see `core.attention.mechanism`."""
 
+import torch
+
+from core.attention import flash
 from core.attention.favor import FAVOR
 from core.attention.flash import FLASH
 from core.attention.linear import LINEAR
@@ -12,3 +15,8 @@ MECHANISMS: dict[str, Mechanism] = {
     "linear": LINEAR,
     "favor": FAVOR,
 }
+
+
+def unavailable(name: str, device: torch.device, dtype: torch.dtype) -> str | None:
+    """Why a mechanism cannot run on a device in a precision; None where it can."""
+    return flash.unavailable(device, dtype) if name == "flash" else None

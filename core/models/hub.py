@@ -3,11 +3,13 @@
 Source: https://huggingface.co/docs/huggingface_hub/package_reference/file_download
 """
 
+import http.client
 import socket
+import ssl
 import threading
+import urllib.error
 import urllib.request
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from huggingface_hub import constants, hf_hub_download
 from huggingface_hub.errors import (
@@ -23,6 +25,7 @@ from huggingface_hub.errors import (
 from core.errors import InputError
 
 PROBE_SECONDS = 4.0
+NO_ANSWER = f"no answer within {PROBE_SECONDS:g} seconds"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 
 
@@ -52,11 +55,11 @@ def hub_file(repo: str, filename: str) -> Path:
     except RepositoryNotFoundError as error:
         raise InputError(f"The hub knows no model '{repo}', or it is private.") from error
     except LocalEntryNotFoundError as error:  # how the hub's client says that it got no answer
-        raise _unreachable(repo, str(error.__cause__ or error)) from error
+        raise _unreachable(repo, _reason(error.__cause__ or error)) from error
     except EntryNotFoundError as error:
         raise InputError(f"'{repo}' was wanted with a file {filename}; it has none.") from error
     except (HfHubHTTPError, HTTPError, OSError) as error:
-        raise _unreachable(repo, str(error)) from error
+        raise _unreachable(repo, _reason(error)) from error
 
 
 def require_hub(wanted: str = "a model of the hub") -> None:
@@ -67,23 +70,29 @@ def require_hub(wanted: str = "a model of the hub") -> None:
     """
     if constants.HF_HUB_OFFLINE:
         raise _unreachable(wanted, "HF_HUB_OFFLINE is set")
-    host, port = _first_hop(constants.ENDPOINT)
     failures: list[str] = []
 
-    def connect() -> None:
+    def ask() -> None:
+        # Built anew each time: it reads the proxies that are set now.
+        opener = urllib.request.build_opener()
+        request = urllib.request.Request(constants.ENDPOINT, method="HEAD")
         try:
-            socket.create_connection((host, port), timeout=PROBE_SECONDS).close()
-        except OSError as error:
-            failures.append(str(error))
-        else:
-            failures.append("")
+            opener.open(request, timeout=PROBE_SECONDS).close()
+        except urllib.error.HTTPError as error:  # any status is an answer
+            error.close()
+        except (OSError, http.client.HTTPException) as error:
+            # A certificate that urllib does not know may be one that the hub's client knows.
+            if not isinstance(_cause(error), ssl.SSLCertVerificationError):
+                failures.append(_reason(error))
+                return
+        failures.append("")
 
     # In a thread: the look-up of a name takes no timeout and can hang far longer than we wait.
-    probe = threading.Thread(target=connect, daemon=True)
+    probe = threading.Thread(target=ask, daemon=True)
     probe.start()
     probe.join(timeout=PROBE_SECONDS)
     if failures != [""]:
-        raise _unreachable(wanted, failures[0] if failures else f"{host} gave no answer")
+        raise _unreachable(wanted, failures[0] if failures else NO_ANSWER)
 
 
 def check_folder(path: Path) -> None:
@@ -108,17 +117,26 @@ def check_folder(path: Path) -> None:
         raise InputError(f"'{path.name}' was wanted with a config.json; it has none.")
 
 
-def _first_hop(endpoint: str) -> tuple[str, int]:
-    """Host and port that a request to the hub connects to first: a proxy, where one is set."""
-    target = urlsplit(endpoint)
-    proxy = urllib.request.getproxies().get(target.scheme)
-    if proxy and not urllib.request.proxy_bypass(target.hostname or ""):
-        target = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    return target.hostname or "", target.port or (443 if target.scheme == "https" else 80)
+def _reason(error: BaseException) -> str:
+    """Why the hub gave nothing, in words that a visitor knows."""
+    cause = _cause(error)
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"it answered with the status {response.status_code}"
+    if isinstance(cause, TimeoutError):
+        return NO_ANSWER
+    # A full disk, a folder that cannot be written: the hub is not to blame.
+    local = isinstance(cause, OSError) and not isinstance(cause, (ConnectionError, socket.gaierror))
+    return cause.strerror if local and cause.filename and cause.strerror else "no connection"
+
+
+def _cause(error: BaseException) -> BaseException:
+    wrapped = error.reason if isinstance(error, urllib.error.URLError) else None
+    return wrapped if isinstance(wrapped, BaseException) else error
 
 
 def _unreachable(wanted: str, reason: str) -> InputError:
     return InputError(
-        f"The model hub cannot be reached to fetch '{wanted}' ({reason.splitlines()[0][:200]}): "
+        f"The model hub cannot be reached to fetch '{wanted}' ({reason}): "
         "choose a model that needs no hub, give a local folder, or try again with a connection."
     )

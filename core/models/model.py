@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -14,7 +13,7 @@ from core.attention import MECHANISMS
 from core.capture import capture
 from core.errors import InputError, OutOfMemoryError
 from core.trace import AttentionCall, Trace
-from core.types import Output, Prepared, Run
+from core.types import Group, Output, Position, Prepared, Run
 
 VERIFY_ROWS = 32  # of each call: enough to see a wrong kernel, cheap at any length
 # What torch's allocators say where they raise a plain RuntimeError: CPU, CPU on Windows, MPS.
@@ -94,10 +93,51 @@ class Model(ABC):
                 f"'{self.name}' computes attention by itself and never calls "
                 "scaled_dot_product_attention, so it can be neither recorded nor routed."
             )
-        empty = maps[0].new_zeros(*maps[0].shape[:3], 1)
-        key = maps[0].new_zeros(*maps[0].shape[:2], maps[0].shape[3], 1)
-        call = AttentionCall(empty, key, None, False, 1.0, None, "eager (library's own maps)")
-        return Trace([replace(call, given=given) for given in maps])
+        if len(maps) != sum(len(group.calls) for group in prepared.groups):
+            return Trace([_given_call(given) for given in maps])
+        group_of = {index: group for group in prepared.groups for index in group.calls}
+        for index, given in enumerate(maps):
+            _check_given(given, group_of[index], self.name)
+        return Trace([_given_call(given, group_of[index]) for index, given in enumerate(maps)])
+
+
+def _given_call(given: Tensor, group: Group | None = None) -> AttentionCall:
+    """A call that holds a map of the library's; its q and k are zeros and say the shape only."""
+    query = given.new_zeros(*given.shape[:3], 1)
+    key = given.new_zeros(*given.shape[:2], given.shape[3], 1)
+    causal = group is not None and _looks_back(given, group)
+    return AttentionCall(
+        query, key, None, causal, 1.0, None, "eager (library's own maps)", given=given
+    )
+
+
+def _check_given(given: Tensor, group: Group, name: str) -> None:
+    """Refuse a map whose columns are not the group's keys, such as those inside a window."""
+    keys = _length(group.keys, group.first_key)
+    if given.ndim != 4 or given.shape[-1] != keys:
+        raise InputError(
+            f"A map with a column for each of {keys} keys was wanted; '{name}' gives maps of "
+            f"{given.shape[-1]} columns, as models do that attend inside windows."
+        )
+
+
+def _looks_back(given: Tensor, group: Group) -> bool:
+    """Is no query of a sequence that looks at itself given a weight on what comes after it?"""
+    if group.queries != group.keys or group.first_query != group.first_key:
+        return False
+    own = [
+        weights[:, first : first + len(positions), first : first + len(positions)]
+        for weights, positions, first in zip(
+            given, group.queries, group.first_query or (0,) * len(group.queries), strict=True
+        )
+    ]
+    return all(not weights.triu(1).any() for weights in own)
+
+
+def _length(positions: tuple[tuple[Position, ...], ...], first: tuple[int, ...]) -> int:
+    """How long the padded sequences are."""
+    first = first or (0,) * len(positions)
+    return max(start + len(own) for start, own in zip(first, positions, strict=True))
 
 
 @contextmanager

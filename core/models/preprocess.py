@@ -122,7 +122,7 @@ def notes(name: str, geometry: Geometry) -> tuple[str, ...]:
     said = []
     (height, width), (new_height, new_width) = geometry.original, geometry.resized
     if geometry.original != geometry.resized:
-        fit = " so that whole patches cover it" if geometry.whole else ""
+        fit = ", a whole number of patches" if geometry.whole else ""
         said.append(
             f"'{name}' was resized from {height} x {width} to {new_height} x {new_width} pixels "
             f"(height x width){fit}."

@@ -24,6 +24,8 @@ from core.types import Group, Output, Position, Prepared
 Texts = str | Sequence[str | tuple[str, str]]  # a pair is source and target
 
 NOTHING_TYPED = "Type at least one word."
+MAX_TEXTS = 64
+MAX_TOKENS = 16_384  # of a run, padding included: beyond it memory runs out on a small machine
 
 
 class TextModel(Model):
@@ -55,9 +57,15 @@ class TextModel(Model):
         only its start token.
 
         Raises:
-            InputError: if a text is blank, or a target is given to a model that reads none.
+            InputError: if a text is blank, a target is given to a model that reads none, or there
+                are too many texts for one run.
         """
         items = [given] if isinstance(given, str) else list(given)
+        if len(items) > MAX_TEXTS:
+            raise InputError(
+                f"At most {MAX_TEXTS} sentences in one run were wanted; {len(items):,} came: "
+                "run fewer lines at once."
+            )
         pairs = [(item, None) if isinstance(item, str) else item for item in items]
         if self.family != "encoder-decoder" and any(target is not None for _, target in pairs):
             raise InputError(
@@ -66,6 +74,7 @@ class TextModel(Model):
         texts = [valid_unicode(source) for source, _ in pairs]
         sources = [self._read(text) for text in texts]
         _check_typed(sources)
+        _check_size([tokens.ids for tokens in sources])
         notes = [_numbered(tokens.note, index, sources) for index, tokens in enumerate(sources)]
         if any(a.count("�") > b.count("�") for a, (b, _) in zip(texts, pairs, strict=True)):
             notes.append("Characters that are not valid Unicode were read as '�'.")
@@ -117,7 +126,7 @@ class TextModel(Model):
         return tuple(layer for layer in maps if layer is not None)
 
     def _read(self, text: str, *, special: bool = True, limit: int | None = None) -> Tokens:
-        limit = self.max_positions if limit is None else limit
+        limit = min(self.max_positions if limit is None else limit, MAX_TOKENS)
         with self._tokenizing:
             return read(self.tokenizer, text, limit, special=special)
 
@@ -141,10 +150,13 @@ class TextModel(Model):
         start = start_token(self.module, self._pad())
         first = Position(token_labels(self.tokenizer, [start])[0], special=True)
         read = [
-            self._read(valid_unicode(target), special=False, limit=self.max_positions - 1)
+            self._read(
+                valid_unicode(target), special=False, limit=min(self.max_positions, MAX_TOKENS) - 1
+            )
             for target in targets
         ]
         rows = [(start, *tokens.ids) for tokens in read]
+        _check_size(rows)
         ids, mask, starts = padded(rows, self._pad(), "right")
         tensors = {"decoder_input_ids": ids}
         if mask is not None:
@@ -179,6 +191,15 @@ def _check_typed(sources: Sequence[Tokens]) -> None:
             raise InputError(_numbered(NOTHING_TYPED, index, sources))
     if not sources:
         raise InputError(NOTHING_TYPED)
+
+
+def _check_size(rows: Sequence[Sequence[int]]) -> None:
+    longest = max(len(row) for row in rows)
+    if len(rows) * longest > MAX_TOKENS:
+        raise InputError(
+            f"At most {MAX_TOKENS:,} tokens in one run were wanted; {len(rows):,} sentences of up "
+            f"to {longest:,} came: run fewer lines at once."
+        )
 
 
 def _numbered(sentence: str, index: int, texts: Sequence[Tokens]) -> str:

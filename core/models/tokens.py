@@ -14,6 +14,8 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 from core.models.labels import token_labels, word_ids
 from core.types import Position
 
+APOSTROPHES = ("'", "’")
+
 
 @dataclass(frozen=True)
 class Tokens:
@@ -30,7 +32,7 @@ class Tokens:
         """What was left out, as a sentence; empty if nothing was."""
         if not self.cut:
             return ""
-        return f"The first {len(self.ids)} of {self.total} tokens were read; the rest is greyed."
+        return f"The first {len(self.ids):,} of {self.total:,} tokens were read."
 
 
 def read(
@@ -49,7 +51,9 @@ def read(
     whole = tokenizer(text, **wanted)
     total = len(whole["input_ids"])
     if total <= limit:
-        return Tokens(tuple(whole["input_ids"]), _positions(tokenizer, whole), total, text, "")
+        return Tokens(
+            tuple(whole["input_ids"]), _positions(tokenizer, whole, text), total, text, ""
+        )
     encoding = tokenizer(text, truncation=True, max_length=limit, **wanted)
     ids = tuple(encoding["input_ids"])
     kept = len(ids) - sum(encoding["special_tokens_mask"])
@@ -60,7 +64,7 @@ def read(
         pairs = zip(whole["input_ids"], whole["special_tokens_mask"], strict=True)
         own = [index for index, added in pairs if not added]
         seen, cut = tokenizer.decode(own[:kept]), tokenizer.decode(own[kept:])
-    return Tokens(ids, _positions(tokenizer, encoding), total, seen, cut)
+    return Tokens(ids, _positions(tokenizer, encoding, text), total, seen, cut)
 
 
 def padded(
@@ -93,13 +97,43 @@ def special_ids(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
     return frozenset(tokenizer.all_special_ids) - stand_for_text
 
 
-def _positions(tokenizer: PreTrainedTokenizerBase, encoding: BatchEncoding) -> tuple[Position, ...]:
+def _positions(
+    tokenizer: PreTrainedTokenizerBase, encoding: BatchEncoding, text: str
+) -> tuple[Position, ...]:
     ids, added = encoding["input_ids"], encoding["special_tokens_mask"]
     labels = token_labels(tokenizer, ids)
-    words = encoding.word_ids() if tokenizer.is_fast else [None] * len(ids)
+    words = [None] * len(ids)
+    if tokenizer.is_fast:
+        words = _joined(encoding.word_ids(), encoding["offset_mapping"], text)
     special = special_ids(tokenizer)
     parts = zip(ids, added, labels, word_ids(words, labels), strict=True)
     return tuple(
         Position(label, True) if mark or index in special else Position(label, word=word)
         for index, mark, label, word in parts
+    )
+
+
+def _joined(
+    words: Sequence[int | None], spans: Sequence[tuple[int, int]], text: str
+) -> list[int | None]:
+    """Words of which those on both sides of an apostrophe inside a word are one: "didn't"."""
+    joined = list(words)
+    for index in range(1, len(words)):
+        if words[index] is None or words[index - 1] is None:
+            continue
+        if (
+            words[index] == words[index - 1]
+            or spans[index - 1][1] == spans[index][0]
+            and _inside_word(text, spans[index][0])
+        ):
+            joined[index] = joined[index - 1]
+    return joined
+
+
+def _inside_word(text: str, border: int) -> bool:
+    """Is there, before or behind this place, an apostrophe that stands between two letters?"""
+    return any(
+        text[place] in APOSTROPHES and text[place - 1].isalpha() and text[place + 1].isalpha()
+        for place in (border - 1, border)
+        if 0 < place < len(text) - 1
     )

@@ -36,12 +36,23 @@ class Provenance:
     head: int
     input: str  # the sentence or the file's name
     note: str = ""  # what was done to the map: pooled, special tokens hidden, word view
+    device: str = ""
+    precision: str = ""
     versions: dict[str, str] = field(default_factory=dict)
 
     def line(self) -> str:
         """One line for the foot of a picture."""
         parts = [self.model, f"layer {self.layer}, head {self.head}", self.kernel, self.note]
         return " · ".join(part for part in parts if part)
+
+    def lines(self) -> list[str]:
+        """All of it, one line each, without quotes or line ends that could upset a reader."""
+        known = {name: value for name, value in asdict(self).items() if value not in ("", {})}
+        known["versions"] = ", ".join(f"{name} {tag}" for name, tag in self.versions.items())
+        return [
+            f"{name}: {' '.join(str(value).split())}".replace('"', "'")
+            for name, value in known.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -68,16 +79,14 @@ def to_npz(labelled: LabelledMap) -> bytes:
 
 
 def to_csv(labelled: LabelledMap) -> bytes:
-    """A table: one cell of provenance a row, each begins with #; a header of columns; the rows.
+    """A table: provenance in lines that begin with #, a header of columns, then the rows.
 
     Labels stand as they are. A spreadsheet takes a token such as '=1' for a formula; an apostrophe
     before it would make it another token for every other reader, and no longer the NPZ's label.
     """
     file = io.StringIO(newline="")
     writer = csv.writer(file)
-    for name, value in asdict(labelled.about).items():
-        text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
-        writer.writerow([f"# {name}: {' '.join(text.split())}"])
+    file.writelines(f"# {line}\r\n" for line in labelled.about.lines())
     writer.writerow(["looks \\ looked at", *labelled.columns])
     for label, weights in zip(labelled.rows, labelled.weights, strict=True):
         writer.writerow([label, *(f"{weight:.6g}" for weight in weights)])
@@ -100,22 +109,22 @@ def to_png(labelled: LabelledMap, palette: str = "cividis") -> bytes:
     axes.set_ylabel("looks")
     _title(figure, labelled.about.line())
     figure.colorbar(picture, ax=axes, label="attention weight", shrink=0.8)
-    return _rendered(figure)
+    return _rendered(figure, labelled.about)
 
 
-def to_overlay_png(picture: Image.Image, title: str, colours: str, top: float) -> bytes:
+def to_overlay_png(picture: Image.Image, about: Provenance, colours: str, top: float) -> bytes:
     """A picture with weights up to `top` on a square-root scale laid on it, and that scale."""
     width, height = (side / max(picture.size) * PICTURE_INCHES for side in picture.size)
     figure = Figure(figsize=(max(width, 3.0), height + 1.2), dpi=150, layout="constrained")
     axes = figure.subplots()
     axes.imshow(picture)
     axes.set_axis_off()
-    _title(figure, title)
+    _title(figure, about.line())
     scale = ScalarMappable(PowerNorm(0.5, 0.0, max(top, 1e-12)), colours)
     bar = figure.colorbar(scale, ax=axes, location="bottom", aspect=40, shrink=0.8)
     bar.set_label("attention weight", fontsize=9)
     bar.ax.tick_params(labelsize=8)
-    return _rendered(figure)
+    return _rendered(figure, about)
 
 
 def paper_colours(palette: str) -> ListedColormap:
@@ -142,11 +151,12 @@ def _short(label: str) -> str:
     return label if len(label) <= MAX_LETTERS else f"{label[: MAX_LETTERS - 1]}…"
 
 
-def _rendered(figure: Figure) -> bytes:
+def _rendered(figure: Figure, about: Provenance) -> bytes:
+    """The picture as PNG, with its whole provenance in the file's description."""
     file = io.BytesIO()
     with warnings.catch_warnings():
         # A character that no installed font has is drawn as a box: nothing the caller can mend.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
-        figure.savefig(file, format="png")
+        figure.savefig(file, format="png", metadata={"Description": "\n".join(about.lines())})
     return file.getvalue()

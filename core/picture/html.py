@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections.abc import Sequence
 from string import Template
 
 from core.picture.source import script, style
@@ -23,6 +24,7 @@ $page_style
 </head>
 <body>
 <h1>$title</h1>
+<details><summary>Where this comes from</summary><pre>$about</pre></details>
 <main></main>
 <script type="application/json" id="views">$views</script>
 <script type="application/json" id="style">$style</script>
@@ -65,6 +67,14 @@ h1 {
   font-weight: 600;
   overflow-wrap: anywhere;
 }
+details {
+  margin-bottom: 16px;
+  font-size: 14px;
+}
+pre {
+  white-space: pre-wrap;
+  overflow-wrap: anywhere;
+}
 section {
   margin-bottom: 28px;
 }"""
@@ -84,12 +94,16 @@ window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ren
 renderAll();"""
 
 
-def offline_html(title: str, data: ViewData | list[ViewData]) -> str:
-    """One view, or several of one run below each other that follow one another's pinned row."""
+def offline_html(title: str, data: ViewData | list[ViewData], about: Sequence[str] = ()) -> str:
+    """One view, or several of one run below each other that follow one another's pinned row.
+
+    `about` is the provenance, a line each.
+    """
     views = data if isinstance(data, list) else [data]
     return PAGE.substitute(
         policy=html.escape(POLICY),
         title=html.escape(title),
+        about=html.escape("\n".join(about)),
         page_style=PAGE_STYLE,
         views=embedded(views),
         style=embedded(style()),

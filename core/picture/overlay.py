@@ -69,7 +69,7 @@ def overlay_png(
         box = [round(edge) for edge in shown_geometry.patch_box(*query)]
         ImageDraw.Draw(shown).rectangle(box, outline=RING, width=3)
     top = float(patches.max(initial=0.0))
-    return to_overlay_png(shown.convert("RGB"), row.about.line(), palette, top)
+    return to_overlay_png(shown.convert("RGB"), row.about, palette, top)
 
 
 def _patches(weights: Float[np.ndarray, "row column"], palette: str, opacity: float) -> Image.Image:

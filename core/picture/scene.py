@@ -24,6 +24,8 @@ from core.picture.views import (
 from core.reading import Choice, HeadView, patch_rows
 from core.types import Position, Run
 
+# A page without a server holds one query: it must not invite to choose another.
+OFFLINE_LOOK = Look(words={"photo_hint": "Colours follow the square root of the weight."})
 LONG = 96  # positions beyond which a map opens on the square-root scale
 PHOTO_SIDE = 960  # pixels of the longer side of the picture that travels to the browser
 
@@ -76,7 +78,7 @@ def sentence_scenes(view: HeadView, *, run: str, look: Look = Look()) -> list[Vi
 
 def patches_scene(
     run: Run,
-    picture: Picture,
+    shown: Photo,
     query: int,
     selected: Head,
     *,
@@ -90,7 +92,7 @@ def patches_scene(
     prefix = len(geometry.prefix)
     return patches_data(
         rows[:, :, prefix:],
-        photo(picture, geometry),
+        shown,
         run=name,
         query=query if query < prefix else geometry.positions()[query].patch,
         prefix_labels=geometry.prefix,

@@ -44,10 +44,20 @@ def test_choosing_a_query_and_a_direction_runs_no_model(open_page, monkeypatch):
         pytest.fail("the model ran again")
 
     monkeypatch.setattr("core.models.vision.VisionModel.forward", refuse)
-    page.session_state["image_query"] = 1 + 3 * 37 + 5  # patch 3,5 after CLS
+    page.session_state["image_query"] = 1 + 3 * 37 + 5  # patch 3,5 after CLS, as a click sets it
     page.run()
-    assert group(page, "image_named").options[-1] == "patch 3,5"
+    assert group(page, "image_named").options == ["CLS", "patch 3,5"]
+    page.toggle(key="image_table").set_value(True).run()
+    of_patch = page.dataframe[0].value["weight"].to_numpy()
     group(page, "image_direction").set_value("to").run()
+    assert len(page.dataframe[0].value) == 1 + 25 * 37
+    group(page, "image_direction").set_value("from").run()
+    group(page, "image_named").set_value(0).run()  # back to CLS by its name
+    assert page.session_state["image_query"] == 0
+    assert group(page, "image_named").options == ["CLS"]
+    of_cls = page.dataframe[0].value["weight"].to_numpy()
+    assert of_cls.sum() == pytest.approx(1, abs=1e-5)
+    assert abs(of_cls - of_patch).max() > 1e-4
     assert not page.exception
 
 
@@ -84,9 +94,9 @@ def test_an_unknown_model_is_explained_and_the_picture_is_kept(open_page):
     page.button(key="image_run").click().run()
     assert not page.exception
     assert len(page.warning) == 1
-    assert group(page, "image_pick").value == "chelsea"
+    assert group(page, "image_pick").value == "sample/chelsea"
     assert say("stale") in captions(page)
-    assert "25 x 37 patches" in captions(page)
+    assert say("downloads") in captions(page)  # of the picture that is still drawn
 
 
 def test_a_text_model_is_refused_with_a_sentence(open_page):

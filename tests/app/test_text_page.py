@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import loaders
+from app import loaders, shared
 from app.words import say
 from tests.app.conftest import type_model
 
@@ -110,7 +110,7 @@ def test_an_unknown_model_is_explained_and_the_text_is_kept(open_page):
 def test_a_long_text_is_cut_and_the_rest_is_shown(open_page):
     page = run_text(open_page("text"), "word " * 10_000)
     assert not page.exception
-    assert "The first 512 of 10002 tokens were read" in captions(page)
+    assert "The first 512 of 10,002 tokens were read" in captions(page)
     assert any("word word" in part.value for part in page.html)
 
 
@@ -138,11 +138,52 @@ def test_an_unexpected_failure_is_a_sentence_not_a_traceback(open_page, monkeypa
 
 def test_a_cancelled_run_says_so_and_run_starts_it_again(open_page):
     page = open_page("text")
-    page.text_area(key="text_text").set_value("A new sentence.")
-    wanted = loaders.Wanted("minilm", ("A new sentence.",), None, "auto", "float32")
-    page.session_state["text_cancelled"] = wanted
-    page.selectbox(key="shared_palette").set_value("magma").run()
+    # What the Cancel button leaves behind; a browser journey presses the button itself.
+    page.session_state["text_cancelled"] = loaders.Wanted(
+        "minilm", ("A new sentence.",), None, "cpu", "float32"
+    )
+    page.session_state["text_text"] = "A new sentence."
+    page.run()
+    assert warnings(page) == [shared.plain(say("cancelled"))]
+    assert say("stale") in captions(page)
+    assert page.text_area(key="text_text").value == "A new sentence."
+    page.button(key="text_run").click().run()
+    assert not page.warning
+    # [CLS] a new sentence . [SEP]
+    assert "6 tokens" in captions(page)
+
+
+def test_what_was_given_is_there_again_after_a_visit_to_the_other_page(open_page):
+    page = run_text(open_page("text"), "One two three.\nFour five.")
+    page.selectbox(key="text_layer").set_value(4).run()
+    page.toggle(key="text_words").set_value(True).run()
+    page.switch_page("views/image.py").run()
+    page.switch_page("views/text.py").run()
+    assert page.text_area(key="text_text").value == "One two three.\nFour five."
+    assert page.selectbox(key="text_layer").value == 4
+    assert page.toggle(key="text_words").value is True
+
+
+def test_the_sentence_stays_chosen_when_the_mechanism_changes(open_page):
+    page = run_text(open_page("text"), "One two three.\nFour.")
+    picker = next(group for group in page.button_group if "item" in (group.key or ""))
+    picker.set_value(1).run()
+    page.radio(key="shared_mechanism").set_value("linear").run()
+    picker = next(group for group in page.button_group if "item" in (group.key or ""))
+    assert picker.value == 1
+
+
+def test_a_failure_while_drawing_is_a_sentence_too(open_page, monkeypatch):
+    page = open_page("text")
+
+    def burst(*_, **__):
+        raise ValueError("secret detail")
+
+    monkeypatch.setattr("core.reading.head_view", burst)
+    monkeypatch.setattr(loaders, "head_view", burst)
+    page.selectbox(key="text_layer").set_value(1).run()
     assert not page.exception
+    assert [error.value for error in page.error] == [say("failed")]
 
 
 def test_a_device_that_is_not_there_is_not_offered(open_page):

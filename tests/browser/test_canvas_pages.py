@@ -31,7 +31,7 @@ def test_patches_lie_where_the_model_saw_them_v6(show, photo):
     # Patch (1, 5) of a 4 x 6 grid in the 60 x 60 square that starts 20 pixels from the left.
     at = {"x": (20 + 55) * scale, "y": 22.5 * scale}
     page.locator(".photo .over").hover(position=at)
-    assert plain(page.locator(".tip").inner_text()) == ("patch 1,5: ≈ 0.25")
+    assert plain(page.locator(".tip").inner_text()) == ("patch 0,0 looks at patch 1,5: ≈ 0.25")
     assert page.get_by_text("not seen by the model").count() == 1
     page.locator(".photo .over").hover(position={"x": 5 * scale, "y": 30 * scale})
     assert page.locator(".tip").is_hidden()
@@ -59,7 +59,11 @@ def test_prefix_query_is_named_with_its_weights(show, photo):
     page = show(data)
     title = plain(page.locator(".panel-title").inner_text())
     assert title == "layer 2, head 0 · what looks at register 1"
-    assert page.locator(".pair").all_inner_texts() == ["CLS\n0.125", "register 1\n0.125"]
+    pairs = [plain(text) for text in page.locator(".pair").all_inner_texts()]
+    assert pairs == [
+        "CLS looks at register 1\n0.125",
+        "register 1 looks at register 1\n0.125",
+    ]
 
 
 def test_layers_play_and_stop_and_only_the_stop_is_sent(show, photo):

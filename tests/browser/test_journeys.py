@@ -46,8 +46,7 @@ def test_a_sentence_a_head_a_token_and_another_mechanism(visit):
     here.settled()
     # A head in the mosaic: the keyboard chooses it, one to the right of the one before.
     here.canvas("All heads").focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowRight")  # and nothing more: arrows choose once they rest
     expect(page.get_by_role("heading", name="Layer 3, head 2")).to_be_visible(timeout=PATIENCE)
     here.click_cell("All heads", 0.5, 0.95)
     expect(page.get_by_role("heading", name=re.compile("Layer 5, head "))).to_be_visible()
@@ -82,6 +81,10 @@ def test_a_photo_a_patch_and_the_other_direction(visit, tmp_path):
     row, column = map(int, re.findall(r"\d+", chosen.inner_text()))
     assert 7 <= row <= 11  # a quarter down of 37 rows
     assert 6 <= column <= 7  # the middle of 14 columns
+    page.get_by_role("radio", name="CLS").click()
+    expect(page.get_by_text(re.compile("what CLS looks at|what .CLS. looks at"))).to_be_visible()
+    here.click_cell("Picture with", 0.5, 0.25)
+    expect(chosen).to_be_visible(timeout=PATIENCE)
     page.get_by_text("is looked at by").click()
     expect(page.get_by_text(re.compile("what looks at"))).to_be_visible(timeout=PATIENCE)
     here.shot("image-tall")
@@ -151,6 +154,23 @@ def test_shared_choices_stay_when_the_page_changes(visit):
     here.page.get_by_role("link", name="Image").click()
     expect(here.page.get_by_text("25 x 37 patches")).to_be_visible(timeout=PATIENCE)
     expect(here.page.get_by_text("linear (cpu)")).to_be_visible(timeout=PATIENCE)
+
+
+def test_a_long_text_of_a_deep_model_is_drawn_with_a_cancel(visit):
+    if not weights.ready("smollm2"):
+        pytest.skip("the weights of smollm2 are not here: make weights")
+    here = visit()
+    page = here.page
+    page.get_by_role("textbox", name="Your sentences").fill("a mill by the sea " * 160)
+    page.get_by_role("combobox", name="Model").click()
+    page.get_by_role("option", name=re.compile("SmolLM2")).click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("801 tokens").or_(page.get_by_text("800 tokens"))).to_be_visible(
+        timeout=PATIENCE
+    )
+    here.settled()
+    assert "30" in here.canvas("All heads").get_attribute("aria-label")
+    here.shot("text-deep")
 
 
 def test_cancel_stops_a_long_run_and_keeps_the_text(visit):

@@ -241,3 +241,35 @@ def test_a3_nothing_sticks_after_runs_that_alternate_and_one_that_raises():
 def stop(count: int) -> None:
     if count == 2:
         raise RuntimeError("stop")
+
+
+def test_a_device_that_cannot_name_its_kernel_is_not_asked(monkeypatch):
+    def no_kernel(*_, **__):
+        raise NotImplementedError("not implemented for this device")
+
+    monkeypatch.setattr(torch, "_fused_sdp_choice", no_kernel)
+    with capture() as trace:
+        F.scaled_dot_product_attention(*(torch.empty(2, 3, 7, 5, device="meta"),) * 3)
+    assert trace.kernels == "PyTorch's own (meta)"
+
+
+@pytest.mark.parametrize("mechanism", [None, "standard", "flash"])
+@pytest.mark.parametrize("batches", [(2, 1, 1), (1, 2, 2), (2, 2, 1)])
+def test_a_batch_that_torch_broadcasts_is_recorded_for_each_item(batches, mechanism):
+    rng = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(batch, 2, 7, 5, generator=rng) for batch in batches)
+    expected = F.scaled_dot_product_attention(query, key, value)
+    with capture(mechanism, verify_rows=7) as trace:
+        output = F.scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(output, expected)
+    assert trace.error < 1e-5
+    scores = query @ key.mT * 5**-0.5
+    torch.testing.assert_close(whole(trace, 0), scores.softmax(dim=-1).expand(2, 2, 7, 7))
+    assert trace.nbytes == query.nbytes + key.nbytes
+
+
+def test_a_small_view_of_a_cache_is_copied_before_it_is_broadcast():
+    cache = torch.randn(1, 2, 97, 5)
+    with capture() as trace:
+        F.scaled_dot_product_attention(torch.randn(2, 2, 7, 5), *(cache[:, :, :7],) * 2)
+    assert trace.nbytes == (2 + 1) * 2 * 7 * 5 * 4

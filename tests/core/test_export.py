@@ -5,6 +5,7 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -40,7 +41,8 @@ def test_npz_gives_back_numbers_labels_and_provenance():
         about = json.loads(str(file["about"]))
     assert about == {
         "model": "tiny", "mechanism": "own", "kernel": "flash (cpu)", "layer": 2, "head": 5,
-        "input": "it was", "note": "", "versions": {"torch": "2.14.1"},
+        "input": "it was", "note": "", "device": "", "precision": "",
+        "versions": {"torch": "2.14.1"},
     }  # fmt: skip
 
 
@@ -56,14 +58,22 @@ def test_csv_gives_back_numbers_and_labels_as_they_are():
 @pytest.mark.parametrize(
     "sentence", ['print("a","b', 'He said,"hello', "two\nlines,  and = more", '"', "plain"]
 )
-def test_csv_has_one_cell_of_provenance_a_row_whatever_the_input_holds(sentence):
-    rows = parsed(to_csv(labelled(input=sentence)))
-    about = rows[:8]
-    assert [len(row) for row in about] == [1] * 8
-    assert about[0] == ["# model: tiny"]
-    assert about[5] == [f"# input: {' '.join(sentence.split())}"]
-    assert about[7] == ['# versions: {"torch": "2.14.1"}']
-    assert [len(row) for row in rows[8:]] == [8] * 4
+def test_csv_has_one_line_of_provenance_each_whatever_the_input_holds(sentence):
+    data = to_csv(labelled(input=sentence))
+    about = data.decode("utf-8-sig").splitlines()[:7]
+    assert about[0] == "# model: tiny"
+    assert about[5] == f"# input: {' '.join(sentence.split())}".replace('"', "'")
+    assert about[6] == "# versions: torch 2.14.1"
+    rows = [row for row in parsed(data) if not row[0].startswith("# ")]
+    assert [len(row) for row in rows] == [8] * 4
+
+
+def test_csv_is_read_by_pandas_with_its_lines_of_provenance_as_comments():
+    names = ("it", "was", "a,b", 'c"d', "=1+1", "$x^2$", "🙂")
+    given = labelled(columns=names, input='say "a", "b"')
+    table = pd.read_csv(io.BytesIO(to_csv(given)), comment="#", index_col=0, skip_blank_lines=True)
+    assert tuple(table.columns) == names
+    np.testing.assert_allclose(table.to_numpy(), given.weights, rtol=1e-5)
 
 
 def test_csv_of_a_file_whose_name_is_no_unicode_is_written_all_the_same():

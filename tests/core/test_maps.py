@@ -1,5 +1,6 @@
 """Maps: parts, wholes and pooled pictures of one call agree with softmax written by hand."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from core import maps
 from core.attention import MECHANISMS
-from core.trace import AttentionCall
+from core.trace import AttentionCall, Trace
 
 Q, K = 13, 17
 
@@ -134,3 +135,18 @@ def test_verify_measures_how_far_the_output_is_from_weights_times_v(mechanism):
 def test_verify_wants_a_call_that_still_has_its_output():
     with pytest.raises(ValueError, match="one without came"):
         maps.verify(call())
+
+
+@pytest.mark.parametrize("batch", [0, 1])
+def test_verify_does_not_swallow_what_is_no_number(batch):
+    one = call()
+    value = torch.randn(2, 2, K, 5)
+    output = MECHANISMS["standard"].attend(one.query, one.key, value, scale=one.scale)
+    output[batch, 2, 6, 3] = torch.nan
+    healthy = replace(one, error=0.25)
+    broken = replace(one, error=maps.verify(replace(one, value=value, output=output)))
+    assert math.isnan(broken.error)
+    assert math.isnan(Trace([healthy, broken, healthy]).error)
+    output[batch, 2, 6, 3] = torch.inf
+    broken = replace(one, error=maps.verify(replace(one, value=value, output=output)))
+    assert Trace([healthy, broken]).error == math.inf

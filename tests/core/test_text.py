@@ -1,27 +1,31 @@
 import socket
 from copy import deepcopy
+from itertools import groupby
 
 import pytest
 import torch
 import transformers as hf
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from core.errors import InputError
-from core.models import hub, text, weights
-from core.models.labels import BYTE_OF
+from core.models import hub, text, text_model, weights
+from core.models.labels import BYTE_OF, word_label
 from core.models.next_token import next_logits
 from core.models.text_facts import start_token, trunk
 from core.models.text_model import TextModel
-from core.models.tokens import special_ids
+from core.models.tokens import read, special_ids
 
 CAT, LONG = "the cat sat", "the cat sat the cat"
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "##s", "</s>", "!"]
 
 
-def word_piece(*, closing: str = "[CLS] $A [SEP]") -> hf.PreTrainedTokenizerFast:
-    vocabulary = {token: index for index, token in enumerate(PIECES)}
+def word_piece(
+    *, closing: str = "[CLS] $A [SEP]", more: tuple[str, ...] = ()
+) -> hf.PreTrainedTokenizerFast:
+    vocabulary = {token: index for index, token in enumerate((*PIECES, *more))}
     backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    backend.normalizer = normalizers.Lowercase()
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece()
     marks = [(mark, vocabulary[mark]) for mark in closing.split() if mark != "$A"]
@@ -159,10 +163,60 @@ def test_no_texts_at_all_are_explained(bert):
 
 def test_a_long_text_is_cut_and_the_rest_is_given_back(bert):
     prepared = bert.prepare("the cat sat the cat sat the cat")
-    assert prepared.notes == ("The first 7 of 10 tokens were read; the rest is greyed.",)
+    assert prepared.notes == ("The first 7 of 10 tokens were read.",)
     assert prepared.texts == ("the cat sat the cat",)
     assert prepared.cut == (" sat the cat",)
     assert labels(bert, prepared.texts[0])[-1] == "[SEP]"
+
+
+def test_large_numbers_of_tokens_are_grouped_by_thousands(bert):
+    assert bert.prepare("the " * 12_500).notes == ("The first 7 of 12,502 tokens were read.",)
+
+
+def test_too_many_sentences_are_refused_before_they_are_read(bert, monkeypatch):
+    assert len(bert.prepare([CAT] * 64).texts) == 64
+    monkeypatch.setattr(bert, "_read", lambda *_, **__: pytest.fail("was read"))
+    with pytest.raises(InputError, match="At most 64 sentences .* wanted; 2,000 came: run fewer"):
+        bert.prepare([CAT] * 2000)
+
+
+def test_a_batch_of_too_many_tokens_is_refused(bert, t5, monkeypatch):
+    monkeypatch.setattr(text_model, "MAX_TOKENS", 20)
+    assert bert.prepare([CAT] * 4).tensors["input_ids"].shape == (4, 5)
+    wanted = "At most 20 tokens in one run were wanted; {} sentences of up to {} came: run fewer"
+    with pytest.raises(InputError, match=wanted.format(3, 7)):
+        bert.prepare([CAT, CAT, LONG])
+    with pytest.raises(InputError, match=wanted.format(5, 6)):
+        t5.prepare([("the", LONG)] * 5)
+
+
+def test_one_text_is_cut_to_what_a_run_may_hold(bert, monkeypatch):
+    monkeypatch.setattr(text_model, "MAX_TOKENS", 5)
+    assert bert.prepare(LONG).notes == ("The first 5 of 7 tokens were read.",)
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("the didn't sat", ["the", "didn't", "sat"]),
+        ("Didn’t the cat", ["didn’t", "the", "cat"]),
+        ("cats' t", ["cats", "'", "t"]),
+        ("'cat' t", ["'", "cat", "'", "t"]),
+        ("t't't", ["t't't"]),
+    ],
+)
+def test_an_apostrophe_between_letters_does_not_end_a_word(typed, words):
+    tokenizer = word_piece(more=("didn", "'", "’", "t"))
+    own = [p for p in read(tokenizer, typed, 31).positions if not p.special]
+    pieces = [[p.label for p in part] for _, part in groupby(own, key=lambda p: p.word)]
+    assert [word_label(labels) for labels in pieces] == words
+
+
+def test_an_apostrophe_that_a_token_begins_with_is_joined_too():
+    tokenizer = byte_level()
+    own = read(tokenizer, "I didn't, 'cat'", 31).positions
+    pieces = ["".join(p.label for p in part) for _, part in groupby(own, key=lambda p: p.word)]
+    assert pieces == ["I", "␣didn't", ",", "␣'", "cat", "'"]
 
 
 def test_a_cut_text_of_several_is_named_by_its_number(bert):
@@ -449,7 +503,7 @@ def test_minilm_finds_the_nearer_sentence(minilm):
 
 def test_minilm_reads_512_tokens_of_a_long_text(minilm):
     prepared = minilm.prepare("word " * 10_000)
-    assert prepared.notes == ("The first 512 of 10002 tokens were read; the rest is greyed.",)
+    assert prepared.notes == ("The first 512 of 10,002 tokens were read.",)
     assert prepared.texts[0] == ("word " * 510).rstrip()
 
 

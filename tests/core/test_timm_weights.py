@@ -1,6 +1,9 @@
 """Loading timm models by name, from the hub's cache and from folders: safetensors or a sentence."""
 
+import http.server
 import json
+import socket
+import threading
 import time
 
 import numpy as np
@@ -176,9 +179,50 @@ def test_an_unreachable_hub_is_given_up_within_seconds(monkeypatch, tmp_path, co
     assert time.monotonic() - start < 10
 
 
-def test_the_probe_asks_the_proxy_that_is_set(monkeypatch):
-    monkeypatch.setattr(hub.urllib.request, "getproxies", lambda: {"https": "proxy.example:3128"})
-    monkeypatch.setattr(hub.urllib.request, "proxy_bypass", lambda host: False)
-    assert hub._first_hop("https://huggingface.co") == ("proxy.example", 3128)
+@pytest.fixture
+def silent():
+    """The address of a server that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("through", ["endpoint", "proxy"])
+def test_a_hub_that_takes_the_call_and_never_answers_is_given_up(monkeypatch, silent, through):
+    endpoint, proxies = (
+        (silent, {}) if through == "endpoint" else ("http://hub.invalid", {"http": silent})
+    )
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", endpoint)
+    monkeypatch.setattr(hub.urllib.request, "getproxies", lambda: proxies)
+    monkeypatch.setattr(hub, "PROBE_SECONDS", 0.2)
+    start = time.monotonic()
+    with pytest.raises(InputError, match=r"\(no answer within 4 seconds\)"):
+        hub.require_hub("me/mine")
+    assert time.monotonic() - start < 5
+
+
+def test_a_name_that_nobody_knows_is_no_connection(monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://hub.invalid")
     monkeypatch.setattr(hub.urllib.request, "getproxies", dict)
-    assert hub._first_hop("https://huggingface.co") == ("huggingface.co", 443)
+    with pytest.raises(InputError, match=r"\((no connection|no answer within 4 seconds)\)"):
+        hub.require_hub("me/mine")
+
+
+def test_any_status_is_an_answer(monkeypatch):
+    class Busy(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self):  # noqa: N802, the server's name for it
+            self.send_response(503)
+            self.end_headers()
+
+        def log_message(self, *_):
+            """Nothing on the console."""
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hub.urllib.request, "getproxies", dict)
+    with http.server.HTTPServer(("127.0.0.1", 0), Busy) as server:
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        answer = threading.Thread(target=server.handle_request)
+        answer.start()
+        hub.require_hub()
+        answer.join()

@@ -49,8 +49,8 @@ def test_v1_a_wide_picture_runs_on_a_wide_grid():
 def test_v1_what_was_resized_and_what_was_cut_is_said():
     whole = VisionModel(tiny(dynamic_img_size=True), "tiny", long_side=45)
     assert whole.prepare(picture(30, 45)).notes == (
-        "'noise' was resized from 30 x 45 to 32 x 48 pixels (height x width) "
-        "so that whole patches cover it.",
+        "'noise' was resized from 30 x 45 to 32 x 48 pixels (height x width), "
+        "a whole number of patches.",
     )
     cropped = VisionModel(tiny(), "tiny").prepare(picture(30, 45))
     assert len(cropped.notes) == 2

@@ -7,7 +7,8 @@ function headGrid(width, layers, heads, aspect) {
   const gap = width < 480 ? 2 : 4;
   const wide = (width - HEADS.gutter - 3) / heads - gap;
   const tall = ((HEADS.tallest - HEADS.top) / layers - gap) / aspect;
-  const readable = Math.max(tall, 36);
+  // At least 36 pixels on the longer side, or nobody can tell one head from another.
+  const readable = Math.max(tall, 36 / Math.max(1, aspect));
   const tileWidth = snapped(Math.max(HEADS.smallest, Math.min(wide, readable, HEADS.largest)));
   const tileHeight = snapped(tileWidth * aspect);
   return {
@@ -104,6 +105,12 @@ function headInput(frame, canvas, { grid, marks, redraw, pick, describe }) {
   canvas.addEventListener("keydown", (event) => headKey(frame, event, { grid, marks, redraw, pick }));
 }
 
+// Arrows choose too, once they rest: a held key must not ask the server for every head it passes.
+function rest(marks, pick) {
+  window.clearTimeout(marks.resting);
+  marks.resting = window.setTimeout(() => marks.cursor && pick(marks.cursor), 350);
+}
+
 function headKey(frame, event, { grid, marks, redraw, pick }) {
   const { layers, heads } = grid();
   const at = marks.cursor ?? marks.chosen;
@@ -111,7 +118,9 @@ function headKey(frame, event, { grid, marks, redraw, pick }) {
   if (next) {
     marks.cursor = { layer: next.row, head: next.column };
     speak(frame, "head", marks.cursor);
+    rest(marks, pick);
   } else if (event.key === "Enter" && marks.cursor) {
+    window.clearTimeout(marks.resting);
     pick(marks.cursor);
   } else return;
   event.preventDefault();

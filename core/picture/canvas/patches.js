@@ -1,5 +1,8 @@
 // One query on a picture: the chosen head large, and all heads as thumbnails beside it.
 
+// Shares of the width, as in controls.css: the picture is what one came for.
+const PANELS = [0.57, 0.43];
+
 function mountPatches(frame) {
   const picture = openStage("photo");
   const thumbs = openStage();
@@ -93,9 +96,11 @@ function drawPatches(frame, view) {
   if (!view.rows || !view.photo || !frame.width) return;
   const isWide = frame.width >= 720;
   view.panels.classList.toggle("wide", isWide);
-  const width = isWide ? Math.floor((frame.width - 24) / 2) : frame.width;
-  drawPicture(frame, view, width);
-  drawThumbs(frame, view, width);
+  const [picture, thumbs] = isWide
+    ? PANELS.map((share) => Math.floor((frame.width - 24) * share))
+    : [frame.width, frame.width];
+  drawPicture(frame, view, picture);
+  drawThumbs(frame, view, thumbs);
   showPrefix(frame, view);
   showPatchesLegend(frame, view);
   showControls(frame, view);

@@ -53,7 +53,7 @@ function photoKey(frame, view, event) {
     view.hovered = null;
     const box = patchBox(view.layout, next);
     tellPatch(frame, view, next, { x: box.x + box.width, y: box.y });
-    speak(frame, "patch", patchWords(view, frame.data.photo.grid, next));
+    speak(frame, `patch_${frame.data.direction}`, patchWords(frame, view, next));
   } else if (event.key === "Enter" && view.cursor) pickQuery(frame, view, view.cursor);
   else if (event.key === "Escape") {
     view.cursor = null;
@@ -65,15 +65,16 @@ function photoKey(frame, view, event) {
 
 function tellPatch(frame, view, patch, at) {
   if (!patch) return hideTip(frame);
-  const words = patchWords(view, frame.data.photo.grid, patch);
+  const words = patchWords(frame, view, patch);
   const place = inRoot(frame, view.picture.over, at);
-  return showTip(frame, place, [[phrase(frame, "patch", words)]]);
+  return showTip(frame, place, [[phrase(frame, `patch_${frame.data.direction}`, words)]]);
 }
 
-function patchWords(view, grid, { row, column }) {
+function patchWords(frame, view, { row, column }) {
   const index = headIndex(view);
-  const value = headWeights(view, index)[row * grid[1] + column];
-  return { row, column, value: numberText(view.rows, value, view.rows.tops[index]) };
+  const value = headWeights(view, index)[row * frame.data.photo.grid[1] + column];
+  const text = numberText(view.rows, value, view.rows.tops[index]);
+  return { query: queryName(frame), row, column, value: text };
 }
 
 function queryName(frame) {
@@ -90,7 +91,8 @@ function showPrefix(frame, view) {
   const weights = frame.data.prefix?.[layer]?.[head] ?? [];
   view.prefix.replaceChildren(
     ...weights.map((weight, index) => {
-      const name = element("span", "", bdi(frame.data.prefix_labels[index]));
+      const names = { query: queryName(frame), label: frame.data.prefix_labels[index] };
+      const name = element("span", "", phrase(frame, `prefix_${frame.data.direction}`, names));
       return element("span", "pair", name, element("b", "", exactNumber(weight)));
     }),
   );
