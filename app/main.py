@@ -10,12 +10,19 @@ ROOT = str(Path(__file__).resolve().parents[1])
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from app import shared  # noqa: E402
 from app.words import say  # noqa: E402
 
 ASSETS = Path(ROOT) / "assets"
 # A file of ours: the browser would fetch a named icon from elsewhere.
 st.set_page_config(page_title="Headlight", page_icon=str(ASSETS / "icon.svg"), layout="wide")
+st.logo(str(ASSETS / "logo.svg"), size="large")
+starting = st.empty()
+if "torch" not in sys.modules:  # the first visitor waits for the libraries, and is told so
+    starting.info(say("starting"), icon=":material/hourglass_top:")
+
+from app import shared  # noqa: E402
+
+starting.empty()
 page = st.navigation(
     [
         st.Page("views/text.py", title=say("nav_text"), icon=":material/notes:", default=True),
@@ -23,7 +30,6 @@ page = st.navigation(
     ],
     position="top",
 )
-st.logo(str(ASSETS / "logo.svg"), size="large")
 shared.style()
 shared.sidebar()
 with shared.guarded():

@@ -2,6 +2,7 @@
 
 WORDS = {
     # Shared
+    "starting": "Starting: PyTorch and the model libraries load once, about ten seconds.",
     "nav_text": "Text",
     "nav_image": "Image",
     "device": "Device",

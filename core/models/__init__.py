@@ -44,12 +44,14 @@ MODELS: dict[str, Entry] = {
         "text",
         "offline",
         "Decoder, 30 layers x 9 heads (3 key-value heads). Reads up to 8,192 tokens.",
+        (23, 4),
     ),
     "focus-vit": Entry(
-        "focus-vit (DINOv2's ViT-S/14, tuned for saliency)",
+        "focus-vit (ViT-S/14)",
         "vision",
         "offline",
-        "12 layers x 6 heads, patch 14, any size. Shows objects; its features classify nothing.",
+        "DINOv2's ViT-S/14 tuned for saliency, 12 layers x 6 heads, any size. Shows objects, "
+        "but its features classify nothing.",
     ),
     "bert-base-uncased": Entry(
         "BERT base", "text", "hub", "The encoder that bertviz made famous, 12 layers x 12 heads."

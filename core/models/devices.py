@@ -39,10 +39,15 @@ def resolve(device: str) -> torch.device:
     return torch.device(device)
 
 
-@lru_cache(maxsize=8)
 def precisions(device: str) -> tuple[str, ...]:
-    """Names of the precisions in which attention and a matrix product run on a device."""
-    return tuple(name for name, dtype in PRECISIONS.items() if _works(resolve(device), dtype))
+    """Names of the precisions in which attention and a matrix product run on a device.
+
+    float32 always does; where it fails, as on a full device, the run itself says why.
+    """
+    where = resolve(device)
+    return tuple(
+        name for name, dtype in PRECISIONS.items() if name == "float32" or _works(where, dtype)
+    )
 
 
 def precision(name: str, device: torch.device) -> torch.dtype:
@@ -60,9 +65,22 @@ def precision(name: str, device: torch.device) -> torch.dtype:
 
 
 def _works(device: torch.device, dtype: torch.dtype) -> bool:
+    try:
+        return _has_kernels(device, dtype)
+    except (RuntimeError, MemoryError):  # a device that is full now may have room the next time
+        return False
+
+
+@lru_cache(maxsize=32)  # an error is not kept
+def _has_kernels(device: torch.device, dtype: torch.dtype) -> bool:
+    """Can torch compute in this type? An error that does not answer that is raised."""
     tensor = torch.ones(1, 1, 2, 8, device=device, dtype=dtype)
     try:
         F.scaled_dot_product_attention(tensor @ tensor.mT @ tensor, tensor, tensor)
-    except (RuntimeError, NotImplementedError):  # what torch raises for a type it has no kernel for
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:  # what torch raises for a type it has no kernel for
+        if "out of memory" in str(error):
+            raise
         return False
     return True

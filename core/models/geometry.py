@@ -3,9 +3,6 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jaxtyping import Shaped
-from torch import Tensor
-
 from core.types import Position
 
 
@@ -83,27 +80,6 @@ class Geometry:
     def whole(self) -> bool:
         """Did the model see all of the picture?"""
         return self.seen_box == (0.0, 0.0, self.original[1], self.original[0])
-
-    def patch_at(self, x: float | int, y: float | int) -> tuple[int, int] | None:
-        """The patch under a point of the original picture; None where the model saw nothing."""
-        seen = self.seen_box
-        if not (seen.left <= x < seen.right and seen.top <= y < seen.bottom):
-            return None
-        left, top = self.crop[:2]
-        column = (x * self.resized[1] / self.original[1] - left) // self.patch[1]
-        row = (y * self.resized[0] / self.original[0] - top) // self.patch[0]
-        # Rounding may carry a point of the last patch just past the grid.
-        return min(int(row), self.grid[0] - 1), min(int(column), self.grid[1] - 1)
-
-    def patch_map(self, values: Shaped[Tensor, "*lead k"]) -> Shaped[Tensor, "*lead row column"]:
-        """One value a patch, laid out as the grid; the prefix is left out.
-
-        Raises:
-            ValueError: if there is not one value for each position.
-        """
-        if values.shape[-1] != self.tokens:
-            raise ValueError(f"{self.tokens} values were wanted; {values.shape[-1]} came")
-        return values[..., len(self.prefix) :].unflatten(-1, self.grid)
 
     def _in_original(self, left: int, top: int, right: int, bottom: int) -> Box:
         """A box in crop pixels, in pixels of the original; padding round the picture is cut off."""

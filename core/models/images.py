@@ -13,8 +13,11 @@ from PIL import Image, ImageOps
 from core.errors import InputError
 
 MAX_BYTES = 50_000_000
-# Below the size at which Pillow starts to warn (89 million), so that ours is the only limit met.
-MAX_PIXELS = 80_000_000
+# A small file can claim very many. Far below where Pillow starts to warn (89 million), so that ours
+# is the only limit met.
+MAX_PIXELS = 40_000_000
+# Deep grey is scaled in blocks of so many pixels, as whole copies in float64 would take gigabytes.
+BLOCK = 1 << 20
 # EPS would start Ghostscript on a stranger's file; the rest of Pillow's list nobody brings.
 FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "PPM", "AVIF")
 ORIENTATION = 0x0112  # the EXIF tag; 1 is upright
@@ -63,9 +66,7 @@ def open_picture(data: bytes | Path, name: str) -> Picture:
         pixels, note = _as_rgb(image, name)
     # A damaged file can make a decoder raise nearly anything.
     except Exception as error:
-        raise InputError(
-            f"A whole picture was wanted; '{name}' is cut off or damaged ({error})."
-        ) from error
+        raise InputError(f"A whole picture was wanted; '{name}' is cut off or damaged.") from error
     return Picture(pixels, name, (*notes, *note))
 
 
@@ -137,14 +138,24 @@ def _as_rgb(image: Image.Image, name: str) -> tuple[Image.Image, tuple[str, ...]
 
 def _eight_bits(image: Image.Image, name: str) -> tuple[Image.Image, tuple[str, ...]]:
     """Deep grey scaled to 8 bits: Pillow's own conversion clips at 255 and gives white."""
-    values = np.asarray(image).astype(np.float64)
+    values = np.asarray(image)
     if image.mode.startswith("I;16"):
         low, high, said = 0.0, 65535.0, "16-bit grey"
     else:
-        finite = values[np.isfinite(values)]
-        low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+        finite = np.isfinite(values)
+        low, high = 0.0, 0.0
+        if finite.any():
+            some = values.flat[finite.argmax()]
+            low = float(values.min(where=finite, initial=some))
+            high = float(values.max(where=finite, initial=some))
         said = f"grey from {low:g} to {high:g}"
-        values = np.nan_to_num(values, nan=low, posinf=high, neginf=low)
-    scaled = (values - low) * (255.0 / (high - low) if high > low else 0.0)
-    pixels = Image.fromarray(scaled.round().astype(np.uint8)).convert("RGB")
-    return pixels, (f"'{name}' was scaled from {said} to 8 bits.",)
+    factor = 255.0 / (high - low) if high > low else 0.0
+    scaled = np.empty(values.shape, np.uint8)
+    flat, out = values.reshape(-1), scaled.reshape(-1)
+    for start in range(0, flat.size, BLOCK):
+        part = flat[start : start + BLOCK].astype(np.float64)
+        part = np.nan_to_num(part, copy=False, nan=low, posinf=high, neginf=low)
+        part -= low
+        part *= factor
+        out[start : start + BLOCK] = part.round()
+    return Image.fromarray(scaled).convert("RGB"), (f"'{name}' was scaled from {said} to 8 bits.",)

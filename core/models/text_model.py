@@ -126,7 +126,7 @@ class TextModel(Model):
         return tuple(layer for layer in maps if layer is not None)
 
     def _read(self, text: str, *, special: bool = True, limit: int | None = None) -> Tokens:
-        limit = min(self.max_positions if limit is None else limit, MAX_TOKENS)
+        limit = self._limit() if limit is None else limit
         with self._tokenizing:
             return read(self.tokenizer, text, limit, special=special)
 
@@ -150,9 +150,7 @@ class TextModel(Model):
         start = start_token(self.module, self._pad())
         first = Position(token_labels(self.tokenizer, [start])[0], special=True)
         read = [
-            self._read(
-                valid_unicode(target), special=False, limit=min(self.max_positions, MAX_TOKENS) - 1
-            )
+            self._read(valid_unicode(target), special=False, limit=self._limit() - 1)
             for target in targets
         ]
         rows = [(start, *tokens.ids) for tokens in read]
@@ -171,6 +169,10 @@ class TextModel(Model):
             Group("cross-attention", cross, positions, source.keys, starts, source.first_key),
         )
         return tensors, groups
+
+    def _limit(self) -> int:
+        """How many tokens of one text are read."""
+        return min(self.max_positions, MAX_TOKENS)
 
     def _pad(self) -> int:
         """An id to fill rows with; the mask hides it, so any will do."""

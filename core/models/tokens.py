@@ -51,9 +51,8 @@ def read(
     whole = tokenizer(text, **wanted)
     total = len(whole["input_ids"])
     if total <= limit:
-        return Tokens(
-            tuple(whole["input_ids"]), _positions(tokenizer, whole, text), total, text, ""
-        )
+        positions = _positions(tokenizer, whole, text)
+        return Tokens(tuple(whole["input_ids"]), positions, total, text, "")
     encoding = tokenizer(text, truncation=True, max_length=limit, **wanted)
     ids = tuple(encoding["input_ids"])
     kept = len(ids) - sum(encoding["special_tokens_mask"])
@@ -121,11 +120,9 @@ def _joined(
     for index in range(1, len(words)):
         if words[index] is None or words[index - 1] is None:
             continue
-        if (
-            words[index] == words[index - 1]
-            or spans[index - 1][1] == spans[index][0]
-            and _inside_word(text, spans[index][0])
-        ):
+        touch = spans[index - 1][1] == spans[index][0]
+        inside = touch and _inside_word(text, spans[index][0])
+        if inside or words[index] == words[index - 1]:
             joined[index] = joined[index - 1]
     return joined
 

@@ -88,10 +88,17 @@ SOURCES: dict[str, Source] = {
 }
 
 
+def cached(name: str, cache: Path | None = None) -> Path:
+    """The folder where the data files of an entry are kept, whether or not they are there."""
+    source = _source(name)
+    cache = Path(platformdirs.user_cache_dir("headlight")) if cache is None else cache
+    return cache / f"{name}-{source.version}"
+
+
 def ready(name: str, cache: Path | None = None) -> bool:
     """Are all data files of this entry in the cache already?"""
     source = _source(name)
-    folder = _folder(source, name, cache)
+    folder = cached(name, cache)
     return all((folder / file).is_file() for file in source.members.values())
 
 
@@ -106,7 +113,7 @@ def fetch(name: str, on_progress: Progress | None = None, cache: Path | None = N
             ones, or the cache cannot be written.
     """
     source = _source(name)
-    folder = _folder(source, name, cache)
+    folder = cached(name, cache)
     if ready(name, cache):
         return folder
     try:
@@ -126,11 +133,6 @@ def _source(name: str) -> Source:
     if name not in SOURCES:
         raise InputError(f"One of the weights {', '.join(SOURCES)} was wanted; '{name}' came.")
     return SOURCES[name]
-
-
-def _folder(source: Source, name: str, cache: Path | None) -> Path:
-    cache = Path(platformdirs.user_cache_dir("headlight")) if cache is None else cache
-    return cache / f"{name}-{source.version}"
 
 
 def _ignore(fraction: float) -> None:

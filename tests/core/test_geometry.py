@@ -1,7 +1,6 @@
 """Patches and pixels: the token of a patch, and the place of a token in the original picture."""
 
 import pytest
-import torch
 
 from core.models.geometry import Box, Geometry
 from core.models.preprocess import Preprocessing
@@ -45,22 +44,13 @@ def test_v1_a_margin_that_no_patch_covers_is_not_seen():
         ((), (224, 224), 16, (14, 14)),
     ],
 )
-def test_v2_prefix_tokens_are_named_and_left_out_of_the_map(prefix, original, patch, grid):
+def test_v2_prefix_tokens_are_named_and_come_before_the_patches(prefix, original, patch, grid):
     geometry = Geometry(original, original, (0, 0, *original[::-1]), (patch, patch), grid, prefix)
     positions = geometry.positions()
     assert tuple(position.label for position in positions if position.special) == prefix
     assert positions[len(prefix)].label == "patch 0,0"
-    values = torch.arange(geometry.tokens)
-    patches = geometry.patch_map(values)
-    assert patches.shape == grid
-    assert patches[0, 0] == len(prefix)
-    assert patches[-1, -1] == geometry.tokens - 1
-
-
-def test_v6_a_constant_map_stays_flat_and_finite():
-    geometry = preprocessing(long_side=48).geometry((32, 48))
-    patches = geometry.patch_map(torch.full((2, 25), 0.04))
-    torch.testing.assert_close(patches, torch.full((2, 4, 6), 0.04))
+    assert geometry.token(0, 0) == len(prefix)
+    assert geometry.token(grid[0] - 1, grid[1] - 1) == geometry.tokens - 1
 
 
 def test_v6_the_overlay_covers_only_the_middle_that_was_seen():
@@ -70,18 +60,6 @@ def test_v6_the_overlay_covers_only_the_middle_that_was_seen():
     # 53 resized columns stand for 100; the crop takes 32 of them from the tenth on (10.5, to even).
     assert (left, right) == pytest.approx((10 * 100 / 53, 42 * 100 / 53))
     assert (geometry.seen_box.top, geometry.seen_box.bottom) == (0, 60)
-    red_square = geometry.patch_at(4, 30)
-    assert red_square is None
-    assert geometry.patch_at(left + 1, 59.9) == (3, 0)
-
-
-def test_every_patch_holds_the_point_in_its_middle():
-    geometry = preprocessing(crop_pct=0.9).geometry((47, 83))
-    for row in range(4):
-        for column in range(4):
-            box = geometry.patch_box(row, column)
-            middle = (box.left + box.right) / 2, (box.top + box.bottom) / 2
-            assert geometry.patch_at(*middle) == (row, column)
 
 
 def test_a_padded_crop_is_not_seen_beyond_the_picture():
@@ -98,5 +76,3 @@ def test_a_patch_outside_the_grid_is_refused():
     geometry = preprocessing().geometry((32, 32))
     with pytest.raises(ValueError, match=r"grid of 4 x 4 was wanted; \(4, 0\) came"):
         geometry.patch_box(4, 0)
-    with pytest.raises(ValueError, match="17 values were wanted; 16 came"):
-        geometry.patch_map(torch.zeros(16))

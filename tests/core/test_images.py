@@ -2,6 +2,7 @@
 
 import io
 import struct
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -43,6 +44,24 @@ def test_v7_float_grey_is_scaled_to_its_own_range_and_nan_is_survived():
 def test_v7_constant_deep_grey_does_not_divide_by_zero():
     flat = Image.fromarray(np.full((3, 5), 7.0, dtype=np.float32))
     assert pixel(open_picture(encoded(flat, "TIFF"), "flat.tiff")) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"), [(np.uint16, "PNG"), (np.int32, "TIFF"), (np.float32, "TIFF")]
+)
+def test_v7_deep_grey_is_scaled_in_little_memory(dtype, kind):
+    side = 2003
+    values = (np.arange(side * side) % 1009).astype(dtype).reshape(side, side)
+    data = encoded(Image.fromarray(values), kind)
+    open_picture(data, "warm.png")  # imports that the first call makes are not counted
+    tracemalloc.start()
+    picture = open_picture(data, "deep.png")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 14 * side * side
+    high = 65535 if dtype == np.uint16 else 1008
+    wanted = np.round(values[-1].astype(np.float64) * (255 / high))
+    np.testing.assert_array_equal(np.asarray(picture.pixels)[-1, :, 0], wanted)
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
@@ -103,7 +122,7 @@ def test_v7_one_pixel_is_a_picture():
 def test_v7_a_truncated_jpeg_is_one_clear_line():
     noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8)
     data = encoded(Image.fromarray(noise), "JPEG")
-    with pytest.raises(InputError, match=r"'cut\.jpg' is cut off or damaged"):
+    with pytest.raises(InputError, match=r"^A whole picture .*'cut\.jpg' is cut off or damaged\.$"):
         open_picture(data[: len(data) // 2], "cut.jpg")
 
 
@@ -118,10 +137,10 @@ def header_only_png(width, height):
     return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(b"0")) + chunk(b"IEND", b"")
 
 
-@pytest.mark.parametrize("side", [50_000, 9_700, 9_000])
+@pytest.mark.parametrize("side", [50_000, 9_700, 6_331])
 def test_v7_a_header_that_claims_too_much_is_refused_without_decoding(side, monkeypatch):
     monkeypatch.setattr(Image.Image, "load", lambda image: pytest.fail("decoded"))
-    with pytest.raises(InputError, match=r"at most 80 million pixels was wanted; 'bomb\.png'"):
+    with pytest.raises(InputError, match=r"at most 40 million pixels was wanted; 'bomb\.png'"):
         open_picture(header_only_png(side, side), "bomb.png")
 
 
