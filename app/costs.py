@@ -5,48 +5,67 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import loaders, shared
 from app.loaders import Kept
+from app.measuring import Measuring
 from app.words import say
 from core.bench.cost import Comparison, Cost
 from core.bench.timing import Spread
-from core.errors import InputError
 
+PATIENCE = 0.6  # seconds to wait for a quick measurement before the page goes on without it
+AGAIN = 0.7  # seconds between looks at a slow one
 SAME = 0.05  # a ratio of memory closer to 1 than this is no difference
 
 
-def show(kept: Kept, size: str, slot: DeltaGenerator, bar: DeltaGenerator, key: str) -> None:
-    """One quiet line of what the run cost, measured now if it has not been yet."""
-    state = st.session_state
-    if state.get(f"{key}_unmeasured") == kept.wanted:
-        slot.caption(say("cost_cancelled", model=shared.plain(kept.wanted.model), size=size))
+def show(kept: Kept, size: str, slot: DeltaGenerator, key: str) -> None:
+    """One quiet line of what the run cost, measured beside the page if it has not been yet."""
+    state, wanted = st.session_state, kept.wanted
+    if state.get(f"{key}_unmeasured") == wanted:
+        slot.caption(say("cost_cancelled", model=shared.plain(wanted.model), size=size))
         return
+    measuring = loaders.measuring_of(wanted)
     # Run measures anew: the machine may have been busy the last time.
-    cost = None if state.pop(f"{key}_measure", False) else kept.cost
-    if cost is None:
-        cost = _measured(kept, slot, bar, key)
-    if cost is None:
-        return
+    anew = state.pop(f"{key}_measure", False)
+    if measuring is None or measuring.stopped or anew:
+        measuring = loaders.measure_anew(kept, lambda what, share: None)
+    state[f"{key}_measuring"] = wanted
+    measuring.finished.wait(PATIENCE)
     with slot.container(gap=None):
-        st.caption(_cost_line(kept, cost, size), help=say("cost_help", passes=cost.passes))
-        if cost.against_own is not None:
-            st.caption(_against_line(cost.against_own), help=say("against_help"))
+        if not measuring.finished.is_set():
+            st.fragment(_watch, run_every=AGAIN)(measuring, wanted, key)
+        elif measuring.cost is None:
+            st.caption(shared.plain(measuring.error or say("cost_failed")))
+        else:
+            _lines(kept, measuring.cost, size)
 
 
-def _measured(kept: Kept, slot: DeltaGenerator, bar: DeltaGenerator, key: str) -> Cost | None:
-    """The cost, with a bar and a Cancel; None, and a sentence, where it cannot be had."""
+def leave(wanted: loaders.Wanted, key: str) -> None:
+    """End the measurement that this page began for another input: nobody waits for it now."""
+    before = st.session_state.get(f"{key}_measuring")
+    if before is not None and before != wanted:
+        measuring = loaders.measuring_of(before)
+        if measuring is not None and not measuring.finished.is_set():
+            measuring.stop()
+            loaders.measurements().drop(before)
+
+
+def _watch(measuring: Measuring, wanted: loaders.Wanted, key: str) -> None:
+    """How far it is, and a Cancel; the page is shown again when it is done."""
+    cancelled = st.session_state.get(f"{key}_unmeasured") == wanted
+    if cancelled or measuring.finished.is_set():
+        st.rerun()
 
     def cancel() -> None:
-        st.session_state[f"{key}_unmeasured"] = kept.wanted
+        st.session_state[f"{key}_unmeasured"] = wanted
+        measuring.stop()
 
-    slot.caption(say("measuring") + " …")
-    try:
-        with shared.progress(kept.wanted.model, bar, f"{key}_cost", cancel) as (tell, wait):
-            return loaders.cost_for(kept, tell, wait)
-    except InputError as error:
-        slot.caption(shared.plain(error))
-    except Exception:
-        shared.LOG.exception("the cost of %s", kept.wanted.model)
-        slot.caption(say("cost_failed"))
-    return None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(say("measuring_share", share=measuring.share), width="content")
+        st.button(say("cancel"), key=f"{key}_cost_cancel", on_click=cancel, type="tertiary")
+
+
+def _lines(kept: Kept, cost: Cost, size: str) -> None:
+    st.caption(_cost_line(kept, cost, size), help=say("cost_help", passes=cost.passes))
+    if cost.against_own is not None:
+        st.caption(_against_line(cost.against_own), help=say("against_help"))
 
 
 def _cost_line(kept: Kept, cost: Cost, size: str) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 import streamlit as st
 from cachetools import LRUCache
 
+from app.measuring import Measuring
 from app.turns import Turns
 from core import models
 from core.allocator import keep_freed_memory
-from core.bench.cost import Cost, measure
 from core.models.geometry import Geometry
 from core.models.images import Picture, open_picture
 from core.models.model import Model
@@ -23,6 +23,7 @@ from core.types import Run
 
 RUN_BYTES = 2_000_000_000  # q and k of the latest runs
 PICTURE_BYTES = 500_000_000  # pixels of the latest pictures
+MEASUREMENTS = 256
 DRAWN_BYTES = 200_000_000  # mosaics and maps of the latest looks
 
 Tell = Callable[[str, float], None]  # what is being done, and the share that is done
@@ -46,11 +47,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Kept:
-    """A run and what it cost; cost is None until it has been measured."""
+    """A run, and what was asked for."""
 
     wanted: Wanted
     run: Run
-    cost: Cost | None = None
 
 
 class Store:
@@ -65,6 +65,11 @@ class Store:
         """What is kept under a key; None if nothing is."""
         with self._lock:
             return self._cache.get(key)
+
+    def drop(self, key: Hashable) -> None:
+        """Keep it no longer, if it was kept."""
+        with self._lock:
+            self._cache.pop(key, None)
 
     def put(self, key: Hashable, value: object) -> None:
         """Keep a value; the oldest make room. One that is larger than the store is not kept."""
@@ -137,16 +142,26 @@ def run_for(wanted: Wanted, given: object, tell: Tell, on_wait: Callable[[int], 
     return kept
 
 
-def cost_for(kept: Kept, tell: Tell, on_wait: Callable[[int], None]) -> Cost:
-    """What a run costs, measured once, in its own turn."""
-    again = runs().get(kept.wanted)
-    if again is not None and again.cost is not None:
-        return again.cost
-    model = model_for(kept.wanted, tell)
-    with turns().turn(on_wait):
-        cost = measure(model, kept.run, on_step=lambda share: tell("measuring", share))
-    runs().put(kept.wanted, replace(kept, cost=cost))
-    return cost
+@st.cache_resource
+def measurements() -> Store:
+    """Costs of the latest runs, those included that are still being measured."""
+    return Store(MEASUREMENTS, lambda measuring: 1)
+
+
+def measuring_of(wanted: Wanted) -> Measuring | None:
+    """The measurement of a run, done or under way; None if nobody asked for it yet."""
+    return measurements().get(wanted)
+
+
+def measure_anew(kept: Kept, tell: Tell) -> Measuring:
+    """Start to measure what a run costs.
+
+    Raises:
+        InputError: if the model cannot be had any more.
+    """
+    measuring = Measuring(model_for(kept.wanted, tell), kept.run, turns())
+    measurements().put(kept.wanted, measuring)
+    return measuring
 
 
 def mosaic_of(kept: Kept, choice: Choice) -> np.ndarray | None:

@@ -134,6 +134,7 @@ with settings, st.form("image_form", border=False):
     if st.form_submit_button(say("run"), type="primary", key="image_run", width="stretch"):
         shared.start_again("image")
 wanted = shared.wanted(model, f"{shown.picture.name} {shown.picture.size} {shown.digest}")
+costs.leave(wanted, "image")
 kept = shared.attempt(wanted, shown.picture, work_slot, "image")
 if kept is not None:
     stale = kept.wanted != wanted
@@ -142,4 +143,4 @@ if kept is not None:
     tell_about(kept)
     patches.show(kept, st.session_state["image_shown"], stale, "image")
     if not stale:
-        costs.show(kept, size(kept), cost_slot, work_slot, "image")
+        costs.show(kept, size(kept), cost_slot, "image")

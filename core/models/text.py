@@ -12,11 +12,11 @@ import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HTTPError
 from huggingface_hub.utils import tqdm
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from core.errors import InputError
 from core.models import smollm2, weights
+from core.models.damage import damage_explained
 from core.models.hub import check_folder, hub_file, require_hub
 from core.models.quiet import quiet
 from core.models.text_facts import text_class
@@ -41,7 +41,7 @@ def load_minilm(
         InputError: if its weights cannot be fetched.
     """
     folder = weights.fetch("minilm", on_progress)
-    return _model(folder, "minilm", device, dtype, title="MiniLM (all-MiniLM-L6-v2)")
+    return _built(folder, "minilm", device, dtype, title="MiniLM (all-MiniLM-L6-v2)")
 
 
 def load_smollm2(
@@ -55,7 +55,7 @@ def load_smollm2(
         InputError: if its weights cannot be fetched.
     """
     folder = smollm2.unpacked(on_progress)
-    return _model(folder, "smollm2", device, dtype, title="SmolLM2 135M Instruct")
+    return _built(folder, "smollm2", device, dtype, title="SmolLM2 135M Instruct")
 
 
 def load_transformers(
@@ -74,10 +74,13 @@ def load_transformers(
             raise InputError(f"A folder with a model was wanted; there is no folder '{name}'.")
         folder = _snapshot(name)
     check_folder(folder)
-    return _model(folder, name, device, dtype)
+    with damage_explained(
+        name, f"'{name}' was wanted as a text model; transformers cannot load it"
+    ):
+        return _built(folder, name, device, dtype)
 
 
-def _model(
+def _built(
     folder: Path,
     name: str,
     device: torch.device | str,
@@ -87,20 +90,12 @@ def _model(
     """The model in a folder that has been checked.
 
     Raises:
-        InputError: if its files are broken, or it is not a text model.
+        InputError: if its weights are not all there, or it is not a text model.
     """
-    try:
-        with quiet():
-            module = _module(folder, name, dtype)
-            tokenizer = _tokenizer(folder, name)
-        return TextModel(module.to(device), tokenizer, name, title=title)
-    except InputError:
-        raise
-    except (OSError, ValueError, KeyError, ImportError, SafetensorError, RuntimeError) as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(
-            f"'{name}' was wanted as a text model; transformers cannot load it: {first}"
-        ) from error
+    with quiet():
+        module = _module(folder, name, dtype)
+        tokenizer = _tokenizer(folder, name)
+    return TextModel(module.to(device), tokenizer, name, title=title)
 
 
 def _module(folder: Path, name: str, dtype: torch.dtype) -> PreTrainedModel:

@@ -18,6 +18,8 @@ PAGES = {"text": "minilm", "image": "focus-vit"}
 def open_page(monkeypatch) -> Callable[[str], AppTest]:
     """Opens a page by name; skipped where its weights have not been fetched."""
     monkeypatch.setitem(os.environ, "HF_HUB_OFFLINE", "1")
+    # Nothing looks again by itself in here, as a browser does: the page waits for the cost.
+    monkeypatch.setattr("app.costs.PATIENCE", 60.0)
 
     def opened(name: str) -> AppTest:
         if not weights.ready(PAGES[name]):

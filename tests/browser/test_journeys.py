@@ -104,6 +104,20 @@ def test_hover_makes_no_round_trip_and_choosing_a_head_of_a_picture_sends_little
     assert sum(here.received) < 20_000
 
 
+def test_a_click_does_not_wait_until_the_cost_is_measured(visit):
+    here = visit("image")
+    page = here.page
+    page.get_by_text("An astronaut").click()
+    # The picture is there and its cost is not: five passes of it take seconds.
+    expect(page.get_by_text("37 x 37 patches").or_(page.get_by_text("Measuring"))).to_be_visible(
+        timeout=PATIENCE
+    )
+    expect(page.get_by_text("'astronaut' was resized")).to_be_visible(timeout=PATIENCE)
+    here.click_cell("Picture with", 0.5, 0.5)
+    expect(page.get_by_role("radio", name="patch 18,18")).to_be_visible(timeout=5_000)
+    here.settled()
+
+
 def test_a1_a_long_text_sends_thumbnails_and_one_map(visit):
     here = visit()
     page = here.page
