@@ -20,6 +20,9 @@ from core.picture.palettes import PALETTES
 from core.picture.views import Look
 
 LOG = logging.getLogger("headlight")
+LOG.setLevel(logging.INFO)
+if not LOG.handlers:  # the script runs again for every visitor, the logger is one
+    LOG.addHandler(logging.StreamHandler())
 PATIENCE = 0.4  # seconds before a bar appears: a flash of one tells nothing
 
 
