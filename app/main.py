@@ -31,6 +31,6 @@ page = st.navigation(
     position="top",
 )
 shared.style()
-shared.sidebar()
 with shared.guarded():
+    shared.sidebar()
     page.run()

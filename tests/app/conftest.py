@@ -1,6 +1,7 @@
 """A page of the app, opened as a visitor opens it, with the real offline models."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,8 @@ PAGES = {"text": "minilm", "image": "focus-vit"}
 def open_page(monkeypatch) -> Callable[[str], AppTest]:
     """Opens a page by name; skipped where its weights have not been fetched."""
     monkeypatch.setitem(os.environ, "HF_HUB_OFFLINE", "1")
+    # A page that ran here stays behind as __main__, and a process started later would run it.
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     # Nothing looks again by itself in here, as a browser does: the page waits for the cost.
     monkeypatch.setattr("app.costs.PATIENCE", 60.0)
 
