@@ -1,18 +1,14 @@
 """Heads: the mosaic of all heads beside one head as map, arcs or table, and its downloads."""
 
-import re
-
 import pandas as pd
 import streamlit as st
 
-from app import loaders, mosaics, shared
+from app import downloads, loaders, mosaics, shared
 from app.components import attention_canvas as canvas
 from app.loaders import Kept
 from app.words import say
 from core import reading
 from core.models import MODELS
-from core.picture import export
-from core.picture.html import offline_html
 from core.picture.scene import head_scene, labels, sentence_scenes
 from core.picture.views import Look
 from core.reading import Choice, HeadView
@@ -48,7 +44,7 @@ def show(kept: Kept, item: int, stale: bool, key: str, pin: str | None = None) -
         with left:
             choice = options(kept, item, key)
         view = loaders.head_for(kept, choice)
-        name = f"{kept.wanted.name}-{item}-{choice.group}-{choice.hide_special}-{choice.by_word}"
+        name = run_name(kept, choice)
         look = shared.look(stale=stale)
         # The table has no canvas that could answer a click on a token.
         if st.session_state.get(f"{key}_form") != "table":
@@ -57,8 +53,8 @@ def show(kept: Kept, item: int, stale: bool, key: str, pin: str | None = None) -
                     canvas.sentence(scene, key=f"{key}_sentence_{index}")
         with right:
             st.subheader(say("one_head", layer=choice.layer, head=choice.head))
-            show_head(kept, choice, view, name, look, key, pin)
-            downloads(kept, choice, view, key)
+            show_head(kept, choice, view, look, key, pin)
+            downloads.of_head(kept, choice, view, key)
         with mosaic_place:
             st.subheader(say("all_heads"))
             mosaics.show(kept, choice, name, look, key)
@@ -127,7 +123,6 @@ def show_head(
     kept: Kept,
     choice: Choice,
     view: HeadView,
-    name: str,
     look: Look,
     key: str,
     pin: str | None,
@@ -144,14 +139,26 @@ def show_head(
         persist_state="session",
         label_visibility="collapsed",
     )
-    caption = [view.note, shared_key(kept, choice)]
-    st.caption(" · ".join(part for part in caption if part))
+    caption = [part for part in (view.note, shared_key(kept, choice)) if part]
+    if caption:
+        st.caption(" · ".join(caption))
     row = pinned(kept, view, pin, key)
     if form == "table":
         table(view, row, key)
         return
+    name, state = run_name(kept, choice), st.session_state
+    # The browser keeps a pin by itself: were each one part of the data, the map would come again.
+    if state.get(f"{key}_pin_start", (None, None))[0] != (name, form):
+        state[f"{key}_pin_start"] = ((name, form), row)
+    row = state[f"{key}_pin_start"][1]
     scene = head_scene(view, choice, run=name, form=form, query=row, look=look)
     canvas.head_map(scene, key=f"{key}_map", on_row_change=lambda: keep_pin(kept, view, key))
+
+
+def run_name(kept: Kept, choice: Choice) -> str:
+    """What the views of one sentence, shown in one way, call themselves to find each other."""
+    parts = (kept.wanted.name, choice.item, choice.group, choice.hide_special, choice.by_word)
+    return "-".join(str(part) for part in parts)
 
 
 def pinned(kept: Kept, view: HeadView, pin: str | None, key: str) -> int | None:
@@ -205,44 +212,6 @@ def table(view: HeadView, row: int | None, key: str) -> None:
         },
     )
     st.caption(say("row_sum", count=len(weights), total=float(weights.sum())))
-
-
-def downloads(kept: Kept, choice: Choice, view: HeadView, key: str) -> None:
-    """The head to take away; each file is made when it is asked for."""
-    given = kept.wanted.given[choice.item]
-    palette = st.session_state["shared_palette"]
-
-    def labelled() -> export.LabelledMap:
-        return reading.labelled(kept.run, choice, given)
-
-    def page() -> str:
-        about = reading.provenance(kept.run, choice, given, view.note)
-        scenes = [
-            *sentence_scenes(view, run="page"),
-            head_scene(view, choice, run="page"),
-        ]
-        return offline_html(about.line(), scenes, about.lines())
-
-    files = {
-        "PNG": ("png", "image/png", lambda: export.to_png(labelled(), palette)),
-        "HTML": ("html", "text/html", page),
-        "NPZ": ("npz", "application/zip", lambda: export.to_npz(labelled())),
-        "CSV": ("csv", "text/csv", lambda: export.to_csv(labelled())),
-    }
-    sentence = f"-sentence{choice.item + 1}" if len(kept.wanted.given) > 1 else ""
-    stem = f"{kept.wanted.model}{sentence}-layer{choice.layer}-head{choice.head}"
-    buttons(files, stem, key)
-
-
-def buttons(files: dict, stem: str, key: str) -> None:
-    """One download button a file."""
-    st.caption(say("downloads"))
-    with st.container(horizontal=True):
-        for title, (ending, mime, make) in files.items():
-            name = f"{re.sub('[^A-Za-z0-9._-]+', '-', stem)}.{ending}"
-            st.download_button(
-                title, make, name, mime, on_click="ignore", key=f"{key}_download_{ending}"
-            )
 
 
 def _clamp(key: str, size: int) -> None:

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from app import heads, loaders, shared
+from app import downloads, loaders, shared
 from app.components import attention_canvas as canvas
 from app.loaders import Kept
 from app.words import say
@@ -40,7 +40,7 @@ def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
     )
     if st.toggle(say("image_table"), key=f"{key}_table", help=say("image_table_help")):
         table(kept, query, looked_at, key)
-    downloads(kept, picture, query, looked_at, key)
+    offer(kept, picture, query, looked_at, key)
 
 
 def table(kept: Kept, query: int, looked_at: bool, key: str) -> None:
@@ -134,7 +134,7 @@ def head_of(kept: Kept, key: str) -> Head:
     return head
 
 
-def downloads(kept: Kept, picture: Picture, query: int, looked_at: bool, key: str) -> None:
+def offer(kept: Kept, picture: Picture, query: int, looked_at: bool, key: str) -> None:
     """The chosen head to take away: the row on the picture, or the whole map in numbers."""
     head = head_of(kept, key)
     choice = Choice(layer=head.layer, head=head.head)
@@ -163,4 +163,4 @@ def downloads(kept: Kept, picture: Picture, query: int, looked_at: bool, key: st
         ),
         "CSV": ("csv", "text/csv", lambda: export.to_csv(row())),
     }
-    heads.buttons(files, f"{kept.wanted.model}-layer{head.layer}-head{head.head}", key)
+    downloads.buttons(files, f"{kept.wanted.model}-layer{head.layer}-head{head.head}", key)

@@ -54,6 +54,13 @@ def test_a_sentence_a_head_a_token_and_another_mechanism(visit):
     here.click_cell("Attention map", 0.6, 0.5)
     expect(page.get_by_text("looks most at")).to_be_visible(timeout=PATIENCE)
     pinned = page.get_by_text("looks most at").inner_text().split("looks")[0]
+    here.settled()
+    here.received.clear()
+    here.click_cell("Attention map", 0.6, 0.75)
+    expect(page.get_by_text(pinned + "looks most at")).to_have_count(0, timeout=PATIENCE)
+    page.wait_for_timeout(1500)
+    assert sum(here.received) < 10_000  # the map is not sent again for a pin
+    pinned = page.get_by_text("looks most at").inner_text().split("looks")[0]
     here.choose_mechanism(LINEAR)
     expect(page.get_by_text("output cosine")).to_be_visible(timeout=PATIENCE)
     here.settled()
