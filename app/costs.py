@@ -122,7 +122,8 @@ def _verified(error: float | None) -> str:
     if error is None:
         return say("cost_unverified")
     # An ordinary hyphen would let the exponent fall to the next line.
-    return say("cost_verified", error=f"{error:.0e}".replace("-", "\u2011"))
+    shown = f"{error:.0e}".replace("-", "\u2011") if error else "0"
+    return say("cost_verified", error=shown)
 
 
 def _three(number: float) -> str:
