@@ -78,3 +78,13 @@ def test_focus_vit_shows_the_maps_of_its_eager_twin():
     with torch.inference_mode():
         eager.forward_features(run.prepared.tensors["pixels"])
     check_maps(run, given)
+
+
+def test_focus_vit_maps_at_518_px_equal_the_eager_formula_on_the_same_queries_and_keys():
+    """Two forward passes hand a layer q and k that differ by rounding; here both read the same."""
+    needs("focus-vit")
+    run = load_focus_vit().run(sample_picture("chelsea"))
+    for call in run.trace.calls:
+        eager = ((call.query * call.scale) @ call.key.mT).softmax(dim=-1)[0]
+        for head in range(call.heads):
+            torch.testing.assert_close(maps.head_map(call, head), eager[head], atol=1e-5, rtol=0)
