@@ -22,25 +22,18 @@ class PatchQuery(NamedTuple):
     column: int
 
 
-class PatchesChoice(NamedTuple):
-    """What was chosen on the picture; None until something is."""
-
-    head: Head | None
-    query: PatchQuery | None
-
-
 def ignore() -> None:
     """Streamlit lists a state among the results only where it has a callback."""
 
 
-def mosaic(data: ViewData, *, key: str, on_head_change: Callback = ignore) -> Head | None:
-    """Show all heads (`mosaic_data`); the head clicked last, None before the first click."""
-    return head_of(CANVAS(data=data, key=key, on_head_change=on_head_change).head)
+def mosaic(data: ViewData, *, key: str, on_head_change: Callback = ignore) -> None:
+    """Show all heads (`mosaic_data`); `head_of` reads the one that was clicked."""
+    CANVAS(data=data, key=key, on_head_change=on_head_change)
 
 
-def head_map(data: ViewData, *, key: str, on_row_change: Callback = ignore) -> int | None:
-    """Show one head as map or arcs (`map_data`); the pinned row, None where there is none."""
-    return row_of(CANVAS(data=data, key=key, on_row_change=on_row_change).row)
+def head_map(data: ViewData, *, key: str, on_row_change: Callback = ignore) -> None:
+    """Show one head as map or arcs (`map_data`); `row_of` reads the pinned row."""
+    CANVAS(data=data, key=key, on_row_change=on_row_change)
 
 
 def sentence(data: ViewData, *, key: str) -> None:
@@ -54,12 +47,9 @@ def patches(
     key: str,
     on_query_change: Callback = ignore,
     on_head_change: Callback = ignore,
-) -> PatchesChoice:
-    """Show a picture with all heads (`patches_data`); the head and the patch chosen last."""
-    result = CANVAS(
-        data=data, key=key, on_query_change=on_query_change, on_head_change=on_head_change
-    )
-    return PatchesChoice(head_of(result.head), query_of(result.query))
+) -> None:
+    """Show a picture with all heads (`patches_data`); `head_of` and `query_of` read the choices."""
+    CANVAS(data=data, key=key, on_query_change=on_query_change, on_head_change=on_head_change)
 
 
 def head_of(state: Mapping[str, int] | None) -> Head | None:

@@ -4,7 +4,6 @@ load("minilm").run("The cat sat on the mat.").trace
 """
 
 import difflib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,8 +17,6 @@ from core.models.damage import damage_explained
 from core.models.model import Model
 from core.models.text import load_minilm, load_smollm2, load_transformers
 from core.models.vision import load_focus_vit, load_timm
-
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def load(
     *,
     device: str = "auto",
     precision: str = "float32",
-    on_progress: Progress | None = None,
+    on_progress: weights.Progress | None = None,
 ) -> Model:
     """A model by its name in MODELS, its usual name in transformers or timm, or a local folder.
 
@@ -120,7 +117,7 @@ def _by_name(name: str, folder: Path | None, where: torch.device, dtype: torch.d
         raise InputError(f"{error} Did you mean {' or '.join(near)}?") from error
 
 
-def fetch(name: str, on_progress: Progress | None = None) -> None:
+def fetch(name: str, on_progress: weights.Progress | None = None) -> None:
     """Bring the files of a model that needs no hub onto this machine, and unpack them.
 
     Raises:

@@ -4,7 +4,6 @@ Source: https://huggingface.co/docs/transformers/model_doc/auto
 """
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,6 @@ from core.models.quiet import quiet
 from core.models.text_facts import text_class
 from core.models.text_model import TextModel
 
-Progress = Callable[[float], None]
-
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json")
 # Weights in the top folder only, and not a second time in another format.
 WANTED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
@@ -33,7 +30,7 @@ UNWANTED = ["*/*", "consolidated*"]
 def load_minilm(
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
-    on_progress: Progress | None = None,
+    on_progress: weights.Progress | None = None,
 ) -> TextModel:
     """all-MiniLM-L6-v2, a sentence encoder.
 
@@ -47,7 +44,7 @@ def load_minilm(
 def load_smollm2(
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
-    on_progress: Progress | None = None,
+    on_progress: weights.Progress | None = None,
 ) -> TextModel:
     """SmolLM2-135M-Instruct, a small decoder; its weights are unpacked once.
 

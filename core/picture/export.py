@@ -30,7 +30,7 @@ class Provenance:
     """Where a map comes from; travels with every download."""
 
     model: str
-    mechanism: str  # 'own' or a name in MECHANISMS
+    mechanism: str  # a name in MECHANISMS, or that it is the model's own
     kernel: str
     layer: int
     head: int
