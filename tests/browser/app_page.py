@@ -42,6 +42,13 @@ class Visit:
         expect(self.page.get_by_test_id("stStatusWidget")).to_have_count(0, timeout=PATIENCE)
         self.page.wait_for_timeout(400)  # the last frame is drawn after the script has ended
 
+    def quiet(self) -> None:
+        """Wait until nothing has come from the server for a second: answers to earlier clicks."""
+        heard = -1
+        while heard != len(self.received):
+            heard = len(self.received)
+            self.page.wait_for_timeout(1000)
+
     def click_cell(self, label: str, across: float, down: float) -> None:
         """Click a canvas at a share of its width and height."""
         canvas = self.canvas(label)

@@ -54,11 +54,11 @@ def test_a_sentence_a_head_a_token_and_another_mechanism(visit):
     here.click_cell("Attention map", 0.6, 0.5)
     expect(page.get_by_text("looks most at")).to_be_visible(timeout=PATIENCE)
     pinned = page.get_by_text("looks most at").inner_text().split("looks")[0]
-    here.settled()
+    here.quiet()
     here.received.clear()
     here.click_cell("Attention map", 0.6, 0.75)
     expect(page.get_by_text(pinned + "looks most at")).to_have_count(0, timeout=PATIENCE)
-    page.wait_for_timeout(1500)
+    here.quiet()
     assert sum(here.received) < 10_000  # the map is not sent again for a pin
     pinned = page.get_by_text("looks most at").inner_text().split("looks")[0]
     here.choose_mechanism(LINEAR)
@@ -105,6 +105,7 @@ def test_hover_makes_no_round_trip_and_choosing_a_head_of_a_picture_sends_little
         here.page.mouse.move(box["x"] + 20 + 15 * step, box["y"] + 40 + 5 * step)
     here.page.wait_for_timeout(500)
     assert len(here.sent) == before
+    here.quiet()
     here.received.clear()
     here.click_cell("This query in all heads", 0.5, 0.5)
     here.page.wait_for_timeout(1500)
@@ -136,6 +137,7 @@ def test_a1_a_long_text_sends_thumbnails_and_one_map(visit):
     # Each of the three views brings 85 kB of script with it.
     assert sum(here.received) < 900_000
     here.shot("text-long")
+    here.quiet()
     here.received.clear()
     here.canvas("All heads").focus()
     page.keyboard.press("ArrowLeft")
