@@ -4,6 +4,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import streamlit as st
@@ -27,6 +28,23 @@ MEASUREMENTS = 256
 DRAWN_BYTES = 200_000_000  # mosaics and maps of the latest looks
 
 Tell = Callable[[str, float], None]  # what is being done, and the share that is done
+Wait = Callable[[int], None]  # how many are before us
+
+
+class Asked(Protocol):
+    """What a visitor asked for: it can be compared, looked up, and names its model."""
+
+    model: str
+
+    def __hash__(self) -> int:
+        """Two who ask the same share one result."""
+
+
+class Work(NamedTuple):
+    """How a result is had: found among those that are kept, or made anew."""
+
+    find: Callable[[Asked], Any]
+    make: Callable[[Asked, Tell, Wait], Any]
 
 
 @dataclass(frozen=True)
@@ -38,6 +56,7 @@ class Wanted:
     mechanism: str | None
     device: str
     precision: str
+    tower: Literal["", "image", "text"] = ""  # of a model of pictures and texts
 
     @property
     def name(self) -> str:
@@ -111,7 +130,7 @@ def seen() -> set[tuple[str, str, str]]:
 
 
 def model_for(wanted: Wanted, tell: Tell) -> Model:
-    """The model, its weights fetched first if they are not here yet.
+    """The model or the tower of it, its weights fetched first if they are not here yet.
 
     Raises:
         InputError: if it cannot be had.
@@ -122,10 +141,10 @@ def model_for(wanted: Wanted, tell: Tell) -> Model:
         models.fetch(wanted.model, lambda share: tell("fetching", share))
     model = loaded(*key)
     seen().add(key)
-    return model
+    return getattr(model, wanted.tower) if wanted.tower else model
 
 
-def run_for(wanted: Wanted, given: object, tell: Tell, on_wait: Callable[[int], None]) -> Kept:
+def run_for(wanted: Wanted, given: object, tell: Tell, on_wait: Wait) -> Kept:
     """The run that a visitor asked for: one that is kept, or a new forward pass.
 
     Raises:
@@ -140,6 +159,11 @@ def run_for(wanted: Wanted, given: object, tell: Tell, on_wait: Callable[[int], 
             kept = Kept(wanted, run)
             runs().put(wanted, kept)
     return kept
+
+
+def run_work(given: object) -> Work:
+    """How the run of a text or a picture is had."""
+    return Work(runs().get, lambda wanted, tell, wait: run_for(wanted, given, tell, wait))
 
 
 @st.cache_resource

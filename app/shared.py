@@ -5,13 +5,13 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import loaders
-from app.loaders import Kept, Tell
+from app.loaders import Tell
 from app.words import say
 from core.attention import MECHANISMS, unavailable
 from core.errors import InputError
@@ -159,29 +159,29 @@ def progress(
             slot.empty()
 
 
-def attempt(wanted: loaders.Wanted, given: object, slot: DeltaGenerator, key: str) -> Kept | None:
-    """The run that was asked for, or one sentence and the last run that worked, if it is kept."""
+def attempt(wanted: loaders.Asked, work: loaders.Work, slot: DeltaGenerator, key: str) -> Any:
+    """What was asked for, or one sentence and the last result that worked, if it is kept."""
     state = st.session_state
-    kept = loaders.runs().get(wanted)
+    result = work.find(wanted)
     try:
-        if kept is None and state.get(f"{key}_cancelled") == wanted:
+        if result is None and state.get(f"{key}_cancelled") == wanted:
             raise InputError(say("cancelled"))
-        if kept is None:
+        if result is None:
 
             def cancel() -> None:
                 state[f"{key}_cancelled"] = wanted
 
             with progress(wanted.model, slot, f"{key}_run", cancel) as (tell, wait):
-                kept = loaders.run_for(wanted, given, tell, wait)
+                result = work.make(wanted, tell, wait)
     except InputError as error:
         st.warning(plain(error))
-        return _last(key)
+        return _last(work, key)
     except Exception:
         LOG.exception("%s failed", wanted.model)
         st.error(say("failed"))
-        return _last(key)
+        return _last(work, key)
     state[f"{key}_last"] = wanted
-    return kept
+    return result
 
 
 def plain(text: object) -> str:
@@ -196,10 +196,10 @@ def _title(name: str) -> str:
     return entry.title if entry.where == "offline" else say("from_hub", title=entry.title)
 
 
-def _last(key: str) -> Kept | None:
-    """The last run of this page that worked, said to be stale."""
+def _last(work: loaders.Work, key: str) -> Any:
+    """The last result of this page that worked, said to be stale."""
     last = st.session_state.get(f"{key}_last")
-    kept = loaders.runs().get(last) if last is not None else None
+    kept = work.find(last) if last is not None else None
     if kept is not None:
         st.caption(say("stale"))
     return kept

@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from app import costs, heads, mosaics, shared
+from app import costs, heads, loaders, mosaics, shared
 from app.loaders import Kept
 from app.words import say
 
@@ -71,7 +71,7 @@ cost_slot, work_slot = shared.header(say("text_title"))
 model, lines = ask()
 wanted = shared.wanted(model, lines)
 costs.leave(wanted, "text")
-kept = shared.attempt(wanted, list(lines), work_slot, "text")
+kept = shared.attempt(wanted, loaders.run_work(list(lines)), work_slot, "text")
 if kept is not None:
     stale = kept.wanted != wanted
     item = heads.sentence_picker(kept, "text") if len(kept.wanted.given) > 1 else 0

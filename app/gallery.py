@@ -1,0 +1,90 @@
+"""Gallery: the visitor's own pictures, given on any page and kept for the session."""
+
+import streamlit as st
+
+from app import loaders, shared
+from app.components.paste import pasted_picture
+from app.loaders import Shown
+from app.words import say
+from core.errors import InputError
+
+
+def add(key: str) -> None:
+    """Places to give pictures; what was given is there on every page that reads pictures."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        place = st.popover(say("image_add"), icon=":material/add_photo_alternate:")
+        # Outside of the popover: it listens for Ctrl+V on the whole page.
+        pasted = pasted_picture(f"{key}_paste")
+    with place:
+        files = st.file_uploader(
+            say("image_upload"),
+            accept_multiple_files=True,
+            key=f"{key}_upload",
+            on_change=lambda: take_uploads(key),
+            help=say("image_upload_help"),
+        )
+        if not files:  # a visit to another page empties the uploader, not the gallery
+            st.session_state[f"{key}_uploaded"] = {}
+        if st.toggle(say("image_camera"), key=f"{key}_camera_on"):
+            st.camera_input(
+                say("image_camera"), key=f"{key}_camera", on_change=lambda: take_photo(key)
+            )
+        if given():
+            st.button(say("image_forget"), key=f"{key}_forget", on_click=given().clear)
+    if pasted is not None:
+        keep("pasted.png", pasted)
+
+
+def given() -> dict[str, bytes]:
+    """The visitor's own pictures by name, the newest last."""
+    return st.session_state.setdefault("gallery_given", {})
+
+
+def newest() -> str | None:
+    """The picture that was given last."""
+    return st.session_state.get("gallery_newest")
+
+
+def keep(name: str, data: bytes) -> str:
+    """Keep a picture under a name of its own, which is returned."""
+    stem, dot, ending = name.rpartition(".")
+    number, free = 1, name
+    while free in given() and given()[free] != data:
+        number += 1
+        free = f"{stem} {number}{dot}{ending}" if stem else f"{name} {number}"
+    given()[free] = data
+    st.session_state["gallery_newest"] = free
+    return free
+
+
+def take_uploads(key: str) -> None:
+    """Take what the uploader holds, and let go of what was removed from it."""
+    state = st.session_state
+    files = {file.file_id: file for file in state[f"{key}_upload"]}
+    before = state.get(f"{key}_uploaded", {})
+    for gone in set(before) - set(files):
+        given().pop(before[gone], None)
+    kept = {
+        file_id: before.get(file_id) or keep(file.name, file.getvalue())
+        for file_id, file in files.items()
+    }
+    state[f"{key}_uploaded"] = kept
+
+
+def take_photo(key: str) -> None:
+    """Take the picture of the camera."""
+    photo = st.session_state[f"{key}_camera"]
+    if photo is not None:
+        keep("camera.jpg", photo.getvalue())
+
+
+def opened() -> dict[str, Shown]:
+    """The pictures that can be shown; one sentence, once, for each that cannot."""
+    pictures = {}
+    for name, data in list(given().items()):
+        try:
+            pictures[name] = loaders.picture_of(data, name)
+        except InputError as error:
+            st.warning(shared.plain(error))
+            del given()[name]
+    return pictures
