@@ -19,16 +19,15 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from core.attention import MECHANISMS
+from core.attention.attend import attend, looks
+from core.attention.masks import Mask
 from core.attention.mechanism import Mechanism
+from core.layout import four_axes, kept, mask_axes, one_batch
 from core.trace import AttentionCall, Trace
 
 KERNELS = {0: "maths", 1: "flash", 2: "memory-efficient", 3: "cuDNN"}
 # Elsewhere, on a Mac's GPU for one, torch cannot say which kernel it takes.
 ASKED_ON = ("cpu", "cuda", "xpu")
-
-# A view of less than a quarter of its storage (a static cache, say) is copied, or keeping it would
-# keep the rest alive. A packed qkv projection stays a view: copying costs time, keeping v a third.
-COPY_BELOW = 0.25
 
 
 _thread = threading.local()
@@ -40,6 +39,7 @@ def capture(
     *,
     record: bool = True,
     verify_rows: int = 0,
+    keep_outputs: bool = False,
     on_call: Callable[[int], None] | None = None,
 ) -> Iterator[Trace]:
     """Record every attention call made inside the block by this thread.
@@ -51,6 +51,7 @@ def capture(
         mechanism: name in MECHANISMS that every call is routed to; None leaves the kernel alone.
         record: False only routes, to time a mechanism without recording.
         verify_rows: check that many query rows of each call against softmax(qk)v as it runs.
+        keep_outputs: keep v, and the output within its graph: gradients by it are to be taken.
         on_call: told the number of calls so far after each one; may raise to stop the model.
 
     Raises:
@@ -64,14 +65,14 @@ def capture(
     routed = None if mechanism is None else MECHANISMS[mechanism]
     _thread.open = True
     try:
-        with _Recorder(trace, routed, record, verify_rows, on_call):
+        with _Recorder(trace, routed, record, verify_rows, keep_outputs, on_call):
             yield trace
     finally:
         _thread.open = False
 
 
 class _Recorder(TorchFunctionMode):
-    """Sees every torch function of its thread; acts on the two that attention ends in."""
+    """Sees every torch function of its thread; acts on those that attention ends in."""
 
     def __init__(
         self,
@@ -79,12 +80,13 @@ class _Recorder(TorchFunctionMode):
         routed: Mechanism | None,
         record: bool,
         verify_rows: int,
+        keep_outputs: bool,
         on_call: Callable[[int], None] | None,
     ) -> None:
         super().__init__()
         self.trace, self.routed, self.record = trace, routed, record
-        self.verify_rows, self.on_call = verify_rows, on_call
-        self.count = 0
+        self.verify_rows, self.keep_outputs = verify_rows, keep_outputs
+        self.on_call, self.count = on_call, 0
 
     def __torch_function__(
         self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
@@ -95,6 +97,10 @@ class _Recorder(TorchFunctionMode):
             return self.attention(*args, **kwargs)
         if func is F.multi_head_attention_forward:
             return self.multi_head(*args, **kwargs)
+        if func in (attend, looks) and self.routed is not None:
+            kwargs["mechanism"] = self.routed.name
+        if func is attend:
+            return self.layer(*args, **kwargs)
         return func(*args, **kwargs)
 
     def attention(
@@ -114,26 +120,61 @@ class _Recorder(TorchFunctionMode):
             arguments = (query, key, value, attn_mask, dropout_p, is_causal)
             output = F.scaled_dot_product_attention(*arguments, **own)
             kernel = _kernel(*arguments, **own)
-            query, key, value = _one_batch(query, key, value)
+            query, key, value = one_batch(query, key, value)
         else:
-            query, key, value = _one_batch(query, key, value)
+            query, key, value = one_batch(query, key, value)
             output = self.route(query, key, value, attn_mask, dropout_p, is_causal, scale)
             kernel = self.routed.name
+        call = AttentionCall(
+            query=four_axes(query),
+            key=four_axes(key),
+            mask=None if attn_mask is None else mask_axes(attn_mask, query),
+            is_causal=is_causal,
+            scale=query.shape[-1] ** -0.5 if scale is None else scale,
+            mechanism=None if self.routed is None else self.routed.name,
+            kernel=kernel,
+        )
+        self.note(call, value, output)
+        return output
+
+    def layer(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        mask: Mask | None,
+        is_causal: bool,
+        dropout_p: float,
+        mechanism: str | None,
+    ) -> Tensor:
+        """Stand in for `attend`, which names the mechanism: the layer's, or this capture's."""
+        how = {"mask": mask, "is_causal": is_causal, "dropout_p": dropout_p}
+        output = attend(query, key, value, mechanism=mechanism, **how)
+        kernel = mechanism or _kernel(
+            query, key, value, mask, dropout_p, is_causal and mask is None
+        )
+        scale = query.shape[-1] ** -0.5
+        call = AttentionCall(query, key, mask, is_causal, scale, mechanism, kernel)
+        self.note(call, value, output)
+        return output
+
+    def note(self, call: AttentionCall, value: Tensor, output: Tensor) -> None:
+        """Count a call and, where calls are recorded, keep what its maps need."""
         self.count += 1
         if self.record:
-            call = AttentionCall(
-                query=_kept(query),
-                key=_kept(key),
-                mask=None if attn_mask is None else _mask_axes(attn_mask.detach(), query),
-                is_causal=is_causal,
-                scale=query.shape[-1] ** -0.5 if scale is None else scale,
-                mechanism=None if self.routed is None else self.routed.name,
-                kernel=f"{kernel} ({query.device.type})",
+            call = replace(
+                call,
+                query=kept(call.query),
+                key=kept(call.key),
+                mask=None if call.mask is None else call.mask.detach(),
+                kernel=f"{call.kernel} ({call.query.device.type})",
             )
+            if self.keep_outputs:  # where all before is frozen, the graph begins here
+                call = replace(call, value=kept(value), output=output.requires_grad_())
             self.trace.calls.append(self.checked(call, value, output))
         if self.on_call:
             self.on_call(self.count)
-        return output
 
     def route(
         self,
@@ -147,8 +188,8 @@ class _Recorder(TorchFunctionMode):
     ) -> Tensor:
         """The mechanism's output, in the layout that the caller expects."""
         output = self.routed.attend(
-            *(_four_axes(tensor) for tensor in (query, key, value)),
-            mask=None if mask is None else _mask_axes(mask, query),
+            *(four_axes(tensor) for tensor in (query, key, value)),
+            mask=None if mask is None else mask_axes(mask, query),
             is_causal=is_causal,
             scale=scale,
             dropout_p=dropout_p,
@@ -161,7 +202,7 @@ class _Recorder(TorchFunctionMode):
             return call
         from core.maps import verify  # maps reads calls, so it is imported where it is needed
 
-        full = replace(call, value=_four_axes(value.detach()), output=_four_axes(output.detach()))
+        full = replace(call, value=four_axes(value.detach()), output=four_axes(output.detach()))
         return replace(call, error=verify(full, rows=self.verify_rows))
 
     def multi_head(self, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
@@ -205,36 +246,3 @@ def _kernel(query: Tensor, *arguments: Any, **own: Any) -> str:
     if query.device.type not in ASKED_ON:
         return "PyTorch's own"
     return KERNELS.get(torch._fused_sdp_choice(query, *arguments, **own), "unknown")
-
-
-def _one_batch(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Query, key and value with one batch, as torch broadcasts them; nothing is copied."""
-    batch = torch.broadcast_shapes(*(tensor.shape[:-3] for tensor in tensors))
-    return tuple(tensor.expand(*batch, *tensor.shape[-3:]) for tensor in tensors)
-
-
-def _four_axes(tensor: Tensor) -> Tensor:
-    """The same tensor with 4 axes: missing ones are 1, leading ones are folded into the batch."""
-    if tensor.ndim > 4:
-        return tensor.flatten(0, tensor.ndim - 4)
-    return tensor[(None,) * (4 - tensor.ndim)]
-
-
-def _mask_axes(mask: Tensor, query: Tensor) -> Tensor:
-    """A mask with the four axes of the recorded query; windows of windows are folded alike."""
-    if query.ndim > 4:
-        mask = mask.expand(*query.shape[:-2], *mask.shape[-2:])
-    return _four_axes(mask)
-
-
-def _kept(tensor: Tensor) -> Tensor:
-    """What the trace holds on to: a view, or a copy where a view would keep much else alive.
-
-    A view follows its tensor: what the model writes into it afterwards is in the record too.
-    """
-    tensor = _four_axes(tensor.detach())
-    # An expanded axis has no stride: its bytes are there once.
-    once = tensor[tuple(slice(None) if step else slice(1) for step in tensor.stride())]
-    if once.nbytes < COPY_BELOW * tensor.untyped_storage().nbytes():
-        return once.clone().expand_as(tensor)
-    return tensor

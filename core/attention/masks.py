@@ -6,7 +6,7 @@ broadcast from the right to `batch head q k`, as torch does.
 """
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 Mask = Bool[Tensor, "..."] | Float[Tensor, "..."]
@@ -49,6 +49,37 @@ def check_mask(mask: Mask, shape: tuple[int, int, int, int]) -> None:
             f"a mask of 2 to 4 axes that broadcasts to (batch, head, q, k) = {shape} was wanted; "
             f"one of shape {sizes} came"
         )
+
+
+def batch_mask(
+    mask: Shaped[Tensor, "..."] | None, shape: tuple[int, int, int, int]
+) -> Shaped[Tensor, "#batch #head #q #k"] | None:
+    """A layer's mask with the four axes of `batch head q k`, each full or 1.
+
+    Taken are (k,), (q, k), (batch, q, k) and (batch, head, q, k), with 1 where it repeats. Two axes
+    are always queries and keys: keys that differ from sequence to sequence need `padding_mask`, or
+    four axes, because batch and q may be the same number.
+
+    Raises:
+        ValueError: if the mask is neither boolean nor float, or does not fit `shape`.
+    """
+    if mask is None:
+        return None
+    if mask.dtype != torch.bool and not mask.is_floating_point():
+        raise ValueError(
+            f"a boolean mask (True: may look) or a float mask was wanted; {mask.dtype} came"
+        )
+    whole = slice(None)
+    index = {1: (None, None, None), 2: (None, None), 3: (whole, None), 4: ()}.get(mask.ndim)
+    spread = mask[index or ()]
+    fits = all(have in (1, want) for have, want in zip(spread.shape, shape, strict=False))
+    if index is None or not fits:
+        raise ValueError(
+            "a mask of shape (k,), (q, k), (batch, q, k) or (batch, head, q, k) was wanted, with "
+            f"(batch, head, q, k) = {shape}; one of shape {tuple(mask.shape)} came. For keys that "
+            "differ from sequence to sequence, give padding_mask(lengths, k)"
+        )
+    return spread
 
 
 def merged(mask: Mask | None, is_causal: bool, q: int, k: int) -> Mask | None:
