@@ -40,12 +40,12 @@ def of_head(kept: Kept, choice: Choice, view: HeadView, key: str) -> None:
     buttons(files, stem, key)
 
 
-def buttons(files: dict, stem: str, key: str) -> None:
-    """One download button a file."""
-    st.caption(say("downloads"))
+def buttons(files: dict, stem: str, key: str, title: str | None = None) -> None:
+    """One download button a file, under a title."""
+    st.caption(title or say("downloads"))
     with st.container(horizontal=True):
-        for title, (ending, mime, make) in files.items():
+        for kind, (ending, mime, make) in files.items():
             name = f"{re.sub('[^A-Za-z0-9._-]+', '-', stem)}.{ending}"
             st.download_button(
-                title, make, name, mime, on_click="ignore", key=f"{key}_download_{ending}"
+                kind, make, name, mime, on_click="ignore", key=f"{key}_download_{ending}"
             )

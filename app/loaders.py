@@ -1,19 +1,19 @@
 """Loaders: models and runs, shared by all visitors and bounded; the only place that caches."""
 
 import hashlib
-import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import streamlit as st
-from cachetools import LRUCache
 
 from app.measuring import Measuring
+from app.store import Store
 from app.turns import Turns
 from core import models
 from core.allocator import keep_freed_memory
+from core.models.clip import ClipModel
 from core.models.geometry import Geometry
 from core.models.images import Picture, open_picture
 from core.models.model import Model
@@ -56,7 +56,6 @@ class Wanted:
     mechanism: str | None
     device: str
     precision: str
-    tower: Literal["", "image", "text"] = ""  # of a model of pictures and texts
 
     @property
     def name(self) -> str:
@@ -70,32 +69,6 @@ class Kept:
 
     wanted: Wanted
     run: Run
-
-
-class Store:
-    """The latest results, by key, up to so many bytes; safe for several threads."""
-
-    def __init__(self, limit: int, size: Callable[[object], int]) -> None:
-        """Hold up to `limit` bytes, as `size` counts them."""
-        self._cache: LRUCache = LRUCache(limit, getsizeof=size)
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> object | None:
-        """What is kept under a key; None if nothing is."""
-        with self._lock:
-            return self._cache.get(key)
-
-    def drop(self, key: Hashable) -> None:
-        """Keep it no longer, if it was kept."""
-        with self._lock:
-            self._cache.pop(key, None)
-
-    def put(self, key: Hashable, value: object) -> None:
-        """Keep a value; the oldest make room. One that is larger than the store is not kept."""
-        with self._lock:
-            self._cache.pop(key, None)
-            if self._cache.getsizeof(value) <= self._cache.maxsize:
-                self._cache[key] = value
 
 
 @st.cache_resource
@@ -118,7 +91,7 @@ def turns() -> Turns:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def loaded(name: str, device: str, precision: str) -> Model:
+def loaded(name: str, device: str, precision: str) -> Model | ClipModel:
     """A model, loaded once and shared by all visitors."""
     return models.load(name, device=device, precision=precision)
 
@@ -129,8 +102,8 @@ def seen() -> set[tuple[str, str, str]]:
     return set()
 
 
-def model_for(wanted: Wanted, tell: Tell) -> Model:
-    """The model or the tower of it, its weights fetched first if they are not here yet.
+def model_for(wanted: Wanted, tell: Tell) -> Model | ClipModel:
+    """The model, its weights fetched first if they are not here yet.
 
     Raises:
         InputError: if it cannot be had.
@@ -141,7 +114,17 @@ def model_for(wanted: Wanted, tell: Tell) -> Model:
         models.fetch(wanted.model, lambda share: tell("fetching", share))
     model = loaded(*key)
     seen().add(key)
-    return getattr(model, wanted.tower) if wanted.tower else model
+    return model
+
+
+def reader_for(wanted: Wanted, tell: Tell) -> Model:
+    """The model, or the tower of a CLIP, that reads what is given: texts, or a picture's name.
+
+    Raises:
+        InputError: if it cannot be had, or does not read that.
+    """
+    kind = "vision" if isinstance(wanted.given, str) else "text"
+    return models.half(model_for(wanted, tell), kind)
 
 
 def run_for(wanted: Wanted, given: object, tell: Tell, on_wait: Wait) -> Kept:
@@ -150,8 +133,7 @@ def run_for(wanted: Wanted, given: object, tell: Tell, on_wait: Wait) -> Kept:
     Raises:
         InputError: if the input, the model or the mechanism does not allow it.
     """
-    model = model_for(wanted, tell)
-    models.require_kind(model, "vision" if isinstance(given, Picture) else "text")
+    model = reader_for(wanted, tell)
     with turns().turn(on_wait):
         kept = runs().get(wanted)  # another visitor may have asked the same while we waited
         if kept is None:
@@ -183,7 +165,7 @@ def measure_anew(kept: Kept, tell: Tell) -> Measuring:
     Raises:
         InputError: if the model cannot be had any more.
     """
-    measuring = Measuring(model_for(kept.wanted, tell), kept.run, turns())
+    measuring = Measuring(reader_for(kept.wanted, tell), kept.run, turns())
     measurements().put(kept.wanted, measuring)
     return measuring
 

@@ -38,11 +38,11 @@ def style() -> None:
     )
 
 
-def header(title: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+def header(heading: str) -> tuple[DeltaGenerator, DeltaGenerator]:
     """The title, and places for the cost under it and for progress beside it."""
     left, right = st.columns([3, 1], vertical_alignment="center")
     with left:
-        st.title(title)
+        st.title(heading)
         cost = st.empty()
     return cost, right.empty()
 
@@ -83,18 +83,26 @@ def look(*, stale: bool = False) -> Look:
     return Look(st.session_state["shared_palette"], stale, {"stale": ""})
 
 
-def model_picker(kind: Literal["text", "vision"], key: str) -> str:
+def model_picker(kind: Literal["text", "vision", "clip"], key: str) -> str:
     """A listed model, or any name or folder that the visitor types instead."""
     names = [name for name, entry in MODELS.items() if entry.kind == kind]
     return st.selectbox(
         say("model"),
         names,
-        format_func=_title,
+        format_func=title,
         accept_new_options=True,
         key=f"{key}_model",
         persist_state="session",
         help=say("model_help"),
     )
+
+
+def title(name: str) -> str:
+    """A listed model's title, or the name that was typed."""
+    if name not in MODELS:
+        return name
+    entry = MODELS[name]
+    return entry.title if entry.where == "offline" else say("from_hub", title=entry.title)
 
 
 def wanted(model: str, given: tuple[str, ...] | str) -> loaders.Wanted:
@@ -187,13 +195,6 @@ def attempt(wanted: loaders.Asked, work: loaders.Work, slot: DeltaGenerator, key
 def plain(text: object) -> str:
     """Text that Markdown leaves alone."""
     return re.sub(r"([\\`*_{}\[\]()#+.!|<>~:$-])", r"\\\1", str(text))
-
-
-def _title(name: str) -> str:
-    if name not in MODELS:
-        return name
-    entry = MODELS[name]
-    return entry.title if entry.where == "offline" else say("from_hub", title=entry.title)
 
 
 def _last(work: loaders.Work, key: str) -> Any:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.loaders import Store, Wanted
+from app.loaders import Wanted
+from app.store import Store
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,0 +1,1 @@
+"""Explanations: which positions a score comes from."""
