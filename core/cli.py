@@ -10,8 +10,9 @@ from core import reading
 from core.attention import MECHANISMS
 from core.errors import InputError
 from core.models import MODELS, OFFLINE
+from core.models.images import ENDINGS as PICTURE_ENDINGS
 from core.models.images import open_picture
-from core.models.weights import SOURCES, fetch, ready
+from core.models.weights import SOURCES, fetch
 from core.picture import export
 from core.picture.html import offline_html
 from core.picture.overlay import overlay_png
@@ -27,7 +28,6 @@ from core.picture.views import Head
 from core.types import Run
 
 ENDINGS = (".png", ".npz", ".csv", ".html")
-PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif")
 
 
 def maps(given: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def maps(given: argparse.Namespace) -> int:
     model = registry.load(
         name, device=given.device, precision=given.precision, on_progress=bar(f"fetching {name}")
     )
-    registry.require_kind(model, "vision" if is_picture else "text")
+    model = registry.half(model, "vision" if is_picture else "text")
     data = _of_picture(model, given) if is_picture else _of_text(model, given)
     try:
         given.out.write_bytes(data)
@@ -59,9 +59,9 @@ def models(given: argparse.Namespace) -> int:
     for name, entry in MODELS.items():
         state = "from the hub"
         if name in OFFLINE:
-            state = "ready" if ready(name) else "needs no hub, not fetched yet"
+            state = "ready" if registry.ready(name) else "needs no hub, not fetched yet"
         sys.stdout.write(f"{name:<44} {entry.kind:<7} {state:<31} {entry.about}\n")
-    sys.stdout.write("Any other model of transformers or timm loads by its name or its folder.\n")
+    sys.stdout.write("Others of transformers, timm and open_clip load by their names or folders.\n")
     return 0
 
 
@@ -75,11 +75,12 @@ def weights(given: argparse.Namespace) -> int:
 
 def bench(given: argparse.Namespace) -> int:
     """Measure and print a table; 1 if a bar is not met."""
-    from core.bench import capture, report
+    from core.bench import capture, clip, report
 
+    measured = {"capture": capture, "clip": clip}[given.what]
     sys.stdout.write(f"{report.HEADER}\n")
     met = True
-    for line in capture.lines():
+    for line in measured.lines():
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
         met = met and line.met

@@ -1,0 +1,1 @@
+"""Zero-shot: labels and templates in, the scores of pictures against them out."""

@@ -1,0 +1,143 @@
+"""Encodings: what was encoded once is not encoded again, within a bound, for any thread."""
+
+import threading
+
+import pytest
+import torch
+
+from core.bench.timing import seconds
+from core.errors import InputError
+from core.zero_shot.encodings import ENTRY_BYTES, Encodings
+from core.zero_shot.templates import TEMPLATES, prompts
+from tests.core.zero_shot import small
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small.clip()
+
+
+def given(count):
+    return [(f"digest {index}", each) for index, each in enumerate(small.pictures(count))]
+
+
+def test_rows_are_the_model_s_own_in_the_order_asked_for(model):
+    encodings, own = Encodings(), given(5)
+    order = [own[index] for index in (3, 0, 3, 4)]
+    expected = model.encode_pictures([picture for _, picture in order])
+    torch.testing.assert_close(encodings.pictures(model, order), expected)
+    texts = ["b", "a", "b"]
+    torch.testing.assert_close(encodings.texts(model, texts), model.encode_texts(texts))
+
+
+def test_only_what_is_new_is_encoded_and_twins_count_once(model):
+    encodings, own = Encodings(), given(5)
+    encodings.pictures(model, [own[0], own[1], own[0]])
+    assert encodings.encoded_pictures == 2
+    encodings.pictures(model, own)
+    encodings.pictures(model, own[::-1])
+    assert encodings.encoded_pictures == 5
+    encodings.texts(model, ["a", "b", "a"])
+    encodings.texts(model, ["b", "c"])
+    assert encodings.encoded_texts == 3
+
+
+def test_new_labels_for_the_same_pictures_encode_no_picture_again(model):
+    encodings = Encodings()
+    for labels in (("cat", "dog"), ("dog", "sea"), ("town",)):
+        encodings.pictures(model, given(3))
+        encodings.labels(model, labels, TEMPLATES["the 7 best"])
+    assert encodings.encoded_pictures == 3
+    assert encodings.encoded_texts == 4 * 7
+
+
+def test_labels_have_an_axis_of_templates(model):
+    labels, templates = ("cat", "dog", "sea"), ("{}", "a {}")
+    found = Encodings().labels(model, labels, templates)
+    assert found.shape == (2, 3, 13)
+    torch.testing.assert_close(found.flatten(0, 1), model.encode_texts(prompts(labels, templates)))
+    torch.testing.assert_close(found[1, 2], model.encode_texts(["a sea"])[0])
+
+
+def test_another_mechanism_or_model_or_precision_is_another_vector(model):
+    encodings, own = Encodings(), given(2)
+    plain = encodings.pictures(model, own)
+    linear = encodings.pictures(model, own, "linear")
+    encodings.pictures(small.clip("another"), own)
+    half = small.clip()
+    half.dtype = torch.bfloat16
+    encodings.pictures(half, own)
+    assert encodings.encoded_pictures == 8
+    assert not torch.allclose(plain, linear)
+    torch.testing.assert_close(linear, model.encode_pictures(small.pictures(2), "linear"))
+
+
+def test_what_is_held_is_bounded_and_the_oldest_goes(model):
+    row = 13 * 4 + ENTRY_BYTES
+    encodings, own = Encodings(limit_bytes=3 * row), given(4)
+    encodings.pictures(model, own[:3])
+    encodings.pictures(model, own[:1])
+    encodings.pictures(model, own[3:])
+    assert encodings.nbytes == 3 * row
+    encodings.pictures(model, [own[0], own[2], own[3]])
+    assert encodings.encoded_pictures == 4
+    encodings.pictures(model, own[1:2])
+    assert encodings.encoded_pictures == 5
+
+
+def test_more_than_can_be_held_is_given_all_the_same(model):
+    encodings = Encodings(limit_bytes=10)
+    assert encodings.labels(model, ("a", "b"), ("{}", "a {}")).shape == (2, 2, 13)
+    assert encodings.nbytes == 0
+
+
+def test_progress_is_told_and_stopping_keeps_nothing_half_done(model):
+    encodings, told = Encodings(), []
+    encodings.texts(model, [f"text {index}" for index in range(130)], on_share=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        encodings.texts(model, ["new"], on_share=stop)
+    assert encodings.encoded_texts == 130
+
+
+def test_threads_share_one_store(model):
+    encodings, own, found = Encodings(), given(5), {}
+
+    def visit(name):
+        found[name] = encodings.pictures(model, own)
+
+    threads = [threading.Thread(target=visit, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(torch.equal(found[name], found[0]) for name in range(4))
+    before = encodings.encoded_pictures
+    encodings.pictures(model, own)
+    assert encodings.encoded_pictures == before
+
+
+def test_a_second_visit_of_150_labels_and_7_templates_takes_less_than_a_fiftieth(model):
+    encodings = Encodings()
+    labels = tuple(f"thing {index}" for index in range(150))
+
+    def visit():
+        encodings.labels(model, labels, TEMPLATES["the 7 best"])
+
+    first = seconds(visit)
+    assert seconds(visit) < first / 50
+    assert encodings.encoded_texts == 1050
+
+
+def test_no_picture_and_no_text_are_refused(model):
+    with pytest.raises(InputError, match="At least one picture was wanted; none came"):
+        Encodings().pictures(model, [])
+    with pytest.raises(InputError, match="At least one text was wanted; none came"):
+        Encodings().texts(model, [])
+    with pytest.raises(InputError, match="At least one label and one template were wanted"):
+        Encodings().labels(model, (), ("{}",))

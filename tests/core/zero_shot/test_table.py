@@ -1,0 +1,60 @@
+"""The table of all scores reads back in pandas, whatever the labels and names hold."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.zero_shot.encodings import Encodings
+from core.zero_shot.scores import score
+from core.zero_shot.table import scores_csv, settings_of
+from tests.core.zero_shot import small
+
+LABELS = ("c# code", 'a "cat", old', "#", "=1+1")
+NAMES = ("a #1.png", "b,\n.png", "café.png")
+
+
+def table(model, labels, names=NAMES):
+    templates = ("{}", 'a "{}", old')
+    pictures = model.encode_pictures(small.pictures(len(names)))
+    scores = score(
+        pictures, Encodings().labels(model, labels, templates), labels=labels, templates=templates,
+        scale=model.scale, bias=model.bias, sigmoid=model.sigmoid,
+    )  # fmt: skip
+    return scores, scores_csv(scores, names, settings_of(model, "linear", templates))
+
+
+def read(data):
+    return pd.read_csv(io.BytesIO(data), comment="#", encoding="utf-8-sig")
+
+
+@pytest.mark.parametrize("make", [small.clip, small.siglip])
+def test_every_score_reads_back(make):
+    scores, data = table(make(), LABELS)
+    found = read(data)
+    assert len(found) == len(NAMES) * len(LABELS)
+    assert list(found["rank"]) == [1, 2, 3, 4] * 3
+    for row in found.itertuples():
+        place = NAMES.index(row.picture), LABELS.index(row.label)
+        np.testing.assert_allclose(row.cosine, scores.cosine[place], rtol=1e-5)
+        np.testing.assert_allclose(row.probability, scores.probability[place], rtol=1e-5)
+        np.testing.assert_allclose(row.spread_over_templates, scores.spread[place], rtol=1e-5)
+
+
+def test_settings_come_before_the_table_with_the_scale_that_was_used():
+    model = small.clip()
+    _, data = table(model, LABELS)
+    head = [line for line in data.decode("utf-8-sig").splitlines() if line.startswith("# ")]
+    assert "# model: tiny" in head
+    assert "# mechanism: linear" in head
+    assert "# templates: {} | a '{}', old" in head
+    assert "# probability: softmax(14.2857 x cosine) over the labels" in head
+    _, data = table(small.siglip(), LABELS)
+    assert "# probability: sigmoid(14.2857 x cosine -2) of each label" in data.decode("utf-8-sig")
+
+
+def test_one_label_has_no_probability_and_the_note_says_why():
+    _, data = table(small.clip(), ("cat",))
+    assert read(data)["probability"].isna().all()
+    assert "# note: Two or more labels are needed for a probability.\r\n" in data.decode()
