@@ -1,5 +1,7 @@
 """Patches: a picture with every head's weights for one query, and its downloads."""
 
+from typing import NamedTuple
+
 import pandas as pd
 import streamlit as st
 
@@ -15,51 +17,84 @@ from core.picture.overlay import overlay_png
 from core.picture.scene import OFFLINE_LOOK, patches_scene, photo
 from core.picture.views import Head
 from core.reading import Choice
+from core.types import Position
+
+
+class Query(NamedTuple):
+    """A position of a group of calls, and whether it looks or is looked at."""
+
+    group: int
+    position: int
+    looked_at: bool
 
 
 @st.fragment
 def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
     """Choose a query and a head; both redraw this part only and run no model."""
-    query, looked_at = controls(kept, key)
+    group = group_picker(kept, key)
+    query, looked_at = controls(kept, group, key)
     what = f"{kept.wanted.model} {kept.wanted.given}"
     shown = loaders.photo_of(what, picture, kept.run.prepared.geometry)
     scene = patches_scene(
         kept.run,
         shown,
         query,
-        start_head(kept, key),
+        start_head(kept, group, key),
         looked_at=looked_at,
-        name=kept.wanted.name,
+        group=group,
+        name=f"{kept.wanted.name}-{group}",
         look=shared.look(stale=stale),
     )
     canvas.patches(
         scene,
         key=f"{key}_canvas",
-        on_query_change=lambda: take_query(kept, key),
+        on_query_change=lambda: take_query(kept, group, key),
         on_head_change=lambda: take_head(key),
     )
     if st.toggle(say("image_table"), key=f"{key}_table", help=say("image_table_help")):
-        table(kept, query, looked_at, key)
-    offer(kept, picture, query, looked_at, key)
+        table(kept, Query(group, query, looked_at), key)
+    offer(kept, picture, Query(group, query, looked_at), key)
 
 
-def table(kept: Kept, query: int, looked_at: bool, key: str) -> None:
+def group_picker(kept: Kept, key: str) -> int:
+    """Which kind of attention is looked at: among the patches, or the pool at the end."""
+    groups = kept.run.prepared.groups
+    if len(groups) == 1:
+        return 0
+    return st.segmented_control(
+        say("text_kind"),
+        range(len(groups)),
+        format_func=lambda index: groups[index].name,
+        default=len(groups) - 1,  # the pool, whose query makes the embedding
+        required=True,
+        key=f"{key}_group",
+    )
+
+
+def table(kept: Kept, query: Query, key: str) -> None:
     """The numbers of the chosen head for this query, to sort and to hear."""
-    head = head_of(kept, key)
-    choice = Choice(layer=head.layer, head=head.head)
-    row = reading.labelled_query(kept.run, choice, query, "", looked_at=looked_at)
-    names = row.rows if looked_at else row.columns
+    row = labelled(kept, query, "", key)
+    names = row.rows if query.looked_at else row.columns
     data = pd.DataFrame({say("image_position"): names, say("table_weight"): row.weights.ravel()})
     st.dataframe(data.sort_values(say("table_weight"), ascending=False), hide_index=True)
 
 
-def controls(kept: Kept, key: str) -> tuple[int, bool]:
+def labelled(kept: Kept, query: Query, given: str, key: str) -> export.LabelledMap:
+    """The row or column of the chosen head, with its names."""
+    head = head_of(kept, query.group, key)
+    choice = Choice(query.group, head.layer, head.head)
+    return reading.labelled_query(
+        kept.run, choice, query.position, given, looked_at=query.looked_at
+    )
+
+
+def controls(kept: Kept, group: int, key: str) -> tuple[int, bool]:
     """The position that looks, or is looked at."""
-    positions = kept.run.prepared.groups[0].queries[0]
-    state = st.session_state
-    if state.get(f"{key}_query_of") != kept.wanted.given:
-        state[f"{key}_query_of"] = kept.wanted.given
-        state[f"{key}_query"] = first_query(kept)
+    positions = kept.run.prepared.groups[group].queries[0]
+    state, of = st.session_state, (kept.wanted.given, group)
+    if state.get(f"{key}_query_of") != of:
+        state[f"{key}_query_of"] = of
+        state[f"{key}_query"] = first_query(positions)
     query = min(state[f"{key}_query"], len(positions) - 1)
     special = [index for index, position in enumerate(positions) if position.special]
     choices = special if query in special else [*special, query]
@@ -79,6 +114,8 @@ def controls(kept: Kept, key: str) -> tuple[int, bool]:
         required=True,
         help=say("image_query_help"),
     )
+    if positions != kept.run.prepared.groups[group].keys[0]:
+        return query, False  # a pool looks, and nothing looks at it
     direction = right.segmented_control(
         say("image_direction"),
         ["from", "to"],
@@ -92,20 +129,21 @@ def controls(kept: Kept, key: str) -> tuple[int, bool]:
     return query, direction == "to"
 
 
-def first_query(kept: Kept) -> int:
-    """CLS, or the patch in the middle where there is no token before the patches."""
-    geometry = kept.run.prepared.geometry
-    if geometry.prefix:
+def first_query(positions: tuple[Position, ...]) -> int:
+    """CLS or the pool's query, or the patch in the middle where there is only patches."""
+    if positions[0].patch is None:
         return 0
-    return geometry.token(geometry.grid[0] // 2, geometry.grid[1] // 2)
+    rows, columns = positions[-1].patch
+    middle = ((rows + 1) // 2, (columns + 1) // 2)
+    return next(index for index, position in enumerate(positions) if position.patch == middle)
 
 
-def take_query(kept: Kept, key: str) -> None:
-    """Make the clicked patch the query."""
+def take_query(kept: Kept, group: int, key: str) -> None:
+    """Make the clicked patch the query, where patches look."""
     clicked = canvas.query_of(st.session_state[f"{key}_canvas"].query)
-    if clicked is not None:
-        geometry = kept.run.prepared.geometry
-        st.session_state[f"{key}_query"] = geometry.token(clicked.row, clicked.column)
+    for index, position in enumerate(kept.run.prepared.groups[group].queries[0]):
+        if clicked is not None and position.patch == tuple(clicked):
+            st.session_state[f"{key}_query"] = index
 
 
 def take_head(key: str) -> None:
@@ -115,44 +153,45 @@ def take_head(key: str) -> None:
         st.session_state[f"{key}_head"] = clicked
 
 
-def start_head(kept: Kept, key: str) -> Head:
+def start_head(kept: Kept, group: int, key: str) -> Head:
     """The head that a new run opens at. The browser keeps what is chosen after that by itself:
     were it part of the data, each choice would send the picture again.
     """
-    state = st.session_state
-    if state.get(f"{key}_started", (None, None))[0] != kept.wanted:
-        state[f"{key}_started"] = (kept.wanted, head_of(kept, key))
+    state, of = st.session_state, (kept.wanted, group)
+    if state.get(f"{key}_started", (None, None))[0] != of:
+        state[f"{key}_started"] = (of, head_of(kept, group, key))
     return state[f"{key}_started"][1]
 
 
-def head_of(kept: Kept, key: str) -> Head:
+def head_of(kept: Kept, group: int, key: str) -> Head:
     """The chosen head; the last layer's first head before one is chosen, or where it is missing."""
-    calls = [kept.run.trace.calls[index] for index in kept.run.prepared.groups[0].calls]
+    calls = [kept.run.trace.calls[index] for index in kept.run.prepared.groups[group].calls]
     head = st.session_state.get(f"{key}_head", Head(len(calls) - 1, 0))
     if head.layer >= len(calls) or head.head >= calls[head.layer].heads:
         return Head(len(calls) - 1, 0)
     return head
 
 
-def offer(kept: Kept, picture: Picture, query: int, looked_at: bool, key: str) -> None:
+def offer(kept: Kept, picture: Picture, query: Query, key: str) -> None:
     """The chosen head to take away: the row on the picture, or the whole map in numbers."""
-    head = head_of(kept, key)
-    choice = Choice(layer=head.layer, head=head.head)
+    head = head_of(kept, query.group, key)
+    choice = Choice(query.group, head.layer, head.head)
     palette = st.session_state["shared_palette"]
 
     def row() -> export.LabelledMap:
-        return reading.labelled_query(kept.run, choice, query, picture.name, looked_at=looked_at)
+        return labelled(kept, query, picture.name, key)
 
     def page() -> str:
         about = row().about
         shown = photo(picture, kept.run.prepared.geometry)
         scene = patches_scene(
-            kept.run, shown, query, head, looked_at=looked_at, name="page", look=OFFLINE_LOOK
-        )
+            kept.run, shown, query.position, head, looked_at=query.looked_at, group=query.group,
+            name="page", look=OFFLINE_LOOK,
+        )  # fmt: skip
         return offline_html(about.line(), scene, about.lines())
 
     geometry = kept.run.prepared.geometry
-    patch = geometry.positions()[query].patch
+    patch = kept.run.prepared.groups[query.group].queries[0][query.position].patch
     files = {
         "PNG": ("png", "image/png", lambda: overlay_png(picture, geometry, row(), palette, patch)),
         "HTML": ("html", "text/html", page),

@@ -96,10 +96,10 @@ def mosaic_view(
 
 
 def patch_rows(
-    run: Run, query: int, *, looked_at: bool = False
+    run: Run, query: int, *, looked_at: bool = False, group: int = 0
 ) -> Float[np.ndarray, "layer head position"]:
     """For one position of a picture: what it looks at in every head, or what looks at it."""
-    calls = [run.trace.calls[index] for index in run.prepared.groups[0].calls]
+    calls = [run.trace.calls[index] for index in run.prepared.groups[group].calls]
     return _array(maps.columns(calls, query) if looked_at else maps.rows(calls, query))
 
 

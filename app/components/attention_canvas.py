@@ -1,4 +1,4 @@
-"""The one custom component: mosaic, map, arcs, sentence, picture (see core/picture)."""
+"""The one custom component: mosaic, map, arcs, sentence, picture, heat map (see core/picture)."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -37,7 +37,10 @@ def head_map(data: ViewData, *, key: str, on_row_change: Callback = ignore) -> N
 
 
 def sentence(data: ViewData, *, key: str) -> None:
-    """Show the tokens (`sentence_data`); a click pins a row of the map, which reports it."""
+    """Show the tokens (`sentence_data`); a click pins a row of the map, which reports it.
+
+    Tokens shaded by values of their own have no map, and choose nothing.
+    """
     CANVAS(data=data, key=key)
 
 
@@ -50,6 +53,11 @@ def patches(
 ) -> None:
     """Show a picture with all heads (`patches_data`); `head_of` and `query_of` read the choices."""
     CANVAS(data=data, key=key, on_query_change=on_query_change, on_head_change=on_head_change)
+
+
+def heat(data: ViewData, *, key: str) -> None:
+    """Show a heat map on a picture (`heat_data`); it chooses nothing."""
+    CANVAS(data=data, key=key)
 
 
 def head_of(state: Mapping[str, int] | None) -> Head | None:

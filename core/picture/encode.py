@@ -62,6 +62,16 @@ def encode_each(grids: Float[np.ndarray, "layer head *rest"]) -> Payload:
     }
 
 
+def encode_signed(values: Float[np.ndarray, "..."]) -> Payload:
+    """Values of either sign: the `least` of them, and `encode` of how far each lies above it.
+
+    Raises:
+        ValueError: if a value is infinite or not a number.
+    """
+    least = values.min(initial=np.inf) if np.isfinite(values).all() else np.nan
+    return {"least": float(least), "above": encode(values - least)}
+
+
 def encode_mask(masked: Bool[np.ndarray, "q k"]) -> Payload:
     """True where a query may not look, one bit a cell, the first cell in the lowest bit."""
     bits = np.packbits(masked, bitorder="little")

@@ -103,13 +103,13 @@ def to_png(labelled: LabelledMap, palette: str = "cividis") -> bytes:
     picture = axes.imshow(
         labelled.weights, cmap=colours, vmin=0.0, vmax=top, interpolation="nearest"
     )
-    _ticks(axes.xaxis, labelled.columns, rotation=90)
-    _ticks(axes.yaxis, labelled.rows, rotation=0)
+    label_axis(axes.xaxis, labelled.columns, rotation=90)
+    label_axis(axes.yaxis, labelled.rows, rotation=0)
     axes.set_xlabel("is looked at")
     axes.set_ylabel("looks")
-    _title(figure, labelled.about.line())
+    titled(figure, labelled.about.line())
     figure.colorbar(picture, ax=axes, label="attention weight", shrink=0.8)
-    return _rendered(figure, labelled.about)
+    return rendered(figure, labelled.about.lines())
 
 
 def to_overlay_png(picture: Image.Image, about: Provenance, colours: str, top: float) -> bytes:
@@ -119,12 +119,12 @@ def to_overlay_png(picture: Image.Image, about: Provenance, colours: str, top: f
     axes = figure.subplots()
     axes.imshow(picture)
     axes.set_axis_off()
-    _title(figure, about.line())
+    titled(figure, about.line())
     scale = ScalarMappable(PowerNorm(0.5, 0.0, max(top, 1e-12)), colours)
     bar = figure.colorbar(scale, ax=axes, location="bottom", aspect=40, shrink=0.8)
     bar.set_label("attention weight", fontsize=9)
     bar.ax.tick_params(labelsize=8)
-    return _rendered(figure, about)
+    return rendered(figure, about.lines())
 
 
 def paper_colours(palette: str) -> ListedColormap:
@@ -134,12 +134,13 @@ def paper_colours(palette: str) -> ListedColormap:
     return ListedColormap(np.floor(mixed + 0.5) / 255, palette)
 
 
-def _title(figure: Figure, line: str) -> None:
+def titled(figure: Figure, line: str) -> None:
+    """Write a line over the picture, broken where it would not fit."""
     wide = int(LETTERS_AN_INCH * figure.get_figwidth())
     figure.suptitle(textwrap.fill(line, wide), fontsize=9, parse_math=False)
 
 
-def _ticks(axis: Axis, labels: Sequence[str], rotation: int) -> None:
+def label_axis(axis: Axis, labels: Sequence[str], rotation: int) -> None:
     """Label an axis; a dollar sign in a token is a dollar sign, not mathematics."""
     step = max(1, -(-len(labels) // MAX_TICKS))
     shown = range(0, len(labels), step)
@@ -151,12 +152,12 @@ def _short(label: str) -> str:
     return label if len(label) <= MAX_LETTERS else f"{label[: MAX_LETTERS - 1]}…"
 
 
-def _rendered(figure: Figure, about: Provenance) -> bytes:
-    """The picture as PNG, with its whole provenance in the file's description."""
+def rendered(figure: Figure, about: Sequence[str]) -> bytes:
+    """The picture as PNG, with its whole provenance, a line each, in the file's description."""
     file = io.BytesIO()
     with warnings.catch_warnings():
         # A character that no installed font has is drawn as a box: nothing the caller can mend.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
-        figure.savefig(file, format="png", metadata={"Description": "\n".join(about.lines())})
+        figure.savefig(file, format="png", metadata={"Description": "\n".join(about)})
     return file.getvalue()

@@ -33,12 +33,16 @@ def overlay(
 
     Weights are shown as shares of the largest; a constant map gives a flat overlay.
     """
+    return lay(_patches(weights, palette, opacity), geometry, opacity)
+
+
+def lay(patches: Image.Image, geometry: Geometry, opacity: float) -> Image.Image:
+    """Patches, one pixel each, at their place over a dimming; unseen parts hatched."""
     height, width = geometry.original
     left, upper, right, lower = (round(edge) for edge in geometry.seen_box)
     left, upper = min(left, width - 1), min(upper, height - 1)
     seen = left, upper, max(right, left + 1), max(lower, upper + 1)
     laid = Image.new("RGBA", (width, height), (0, 0, 0, round(255 * DIMMED * opacity)))
-    patches = _patches(weights, palette, opacity)
     size = seen[2] - left, seen[3] - upper
     laid.alpha_composite(patches.resize(size, Image.Resampling.NEAREST), (left, upper))
     if seen != (0, 0, width, height):
@@ -59,17 +63,23 @@ def overlay_png(
 
     `query` is the row and column of a patch to ring.
     """
-    patches = row.weights.reshape(-1)[len(geometry.prefix) :].reshape(geometry.grid)
-    scale = LONG_SIDE / max(picture.pixels.size)
-    width, height = (max(1, round(side * scale)) for side in picture.pixels.size)
-    shown = picture.pixels.resize((width, height), Image.Resampling.LANCZOS).convert("RGBA")
-    shown_geometry = replace(geometry, original=(height, width))
+    rows, columns = geometry.grid  # the patches come last, behind CLS and the like
+    patches = row.weights.reshape(-1)[-rows * columns :].reshape(geometry.grid)
+    shown, shown_geometry = to_keep(picture, geometry)
     shown.alpha_composite(overlay(patches, shown_geometry, palette))
     if query is not None:
         box = [round(edge) for edge in shown_geometry.patch_box(*query)]
         ImageDraw.Draw(shown).rectangle(box, outline=RING, width=3)
     top = float(patches.max(initial=0.0))
     return to_overlay_png(shown.convert("RGB"), row.about, palette, top)
+
+
+def to_keep(picture: Picture, geometry: Geometry) -> tuple[Image.Image, Geometry]:
+    """RGBA of the picture at the size that is kept, and the geometry that fits it."""
+    scale = LONG_SIDE / max(picture.pixels.size)
+    width, height = (max(1, round(side * scale)) for side in picture.pixels.size)
+    shown = picture.pixels.resize((width, height), Image.Resampling.LANCZOS).convert("RGBA")
+    return shown, replace(geometry, original=(height, width))
 
 
 def _patches(weights: Float[np.ndarray, "row column"], palette: str, opacity: float) -> Image.Image:

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -11,15 +12,18 @@ from PIL import Image
 from core.models.geometry import Geometry
 from core.models.images import Picture
 from core.picture.encode import encode_each, encode_map
+from core.picture.heat_scale import Middle
 from core.picture.views import (
     Head,
     Look,
     Photo,
     ViewData,
+    heat_data,
     map_data,
     mosaic_data,
     patches_data,
     sentence_data,
+    tokens_data,
 )
 from core.reading import Choice, HeadView, patch_rows
 from core.types import Position, Run
@@ -83,24 +87,64 @@ def patches_scene(
     selected: Head,
     *,
     looked_at: bool = False,
+    group: int = 0,
     name: str,
     look: Look = Look(),  # noqa: B008 immutable
 ) -> ViewData:
-    """A picture with every head's weights for one position of its sequence."""
-    geometry = run.prepared.geometry
-    rows = patch_rows(run, query, looked_at=looked_at)
-    prefix = len(geometry.prefix)
+    """A picture with every head's weights for one query of a group of calls."""
+    rows = patch_rows(run, query, looked_at=looked_at, group=group)
+    queries, keys = run.prepared.groups[group].queries[0], run.prepared.groups[group].keys[0]
+    before = [position.label for position in keys if position.patch is None]
+    patch = queries[query].patch
     return patches_data(
-        rows[:, :, prefix:],
+        rows[:, :, len(before) :],
         shown,
         run=name,
-        query=query if query < prefix else geometry.positions()[query].patch,
-        prefix_labels=geometry.prefix,
-        prefix=rows[:, :, :prefix],
+        query=query if patch is None else patch,
+        # The query of an attention pool is none of its keys: it has a name, and no weight.
+        prefix_labels=before or [position.label for position in queries if position.patch is None],
+        prefix=rows[:, :, : len(before)] if before else None,
         direction="to" if looked_at else "from",
         selected=selected,
         look=look,
     )
+
+
+def heat_scene(
+    values: Float[np.ndarray, "row column"],
+    shown: Photo,
+    *,
+    run: str,
+    title: str,
+    unit: str,
+    diverging: bool = False,
+    middle: Middle = "zero",
+    look: Look = Look(),  # noqa: B008 immutable
+) -> ViewData:
+    """A heat map on a picture; a difference diverges from zero, cosines best from their mean."""
+    return heat_data(
+        values,
+        shown,
+        run=run,
+        title=title,
+        unit=unit,
+        diverging=diverging,
+        middle=middle,
+        look=look,
+    )
+
+
+def token_scene(
+    tokens: Sequence[str],
+    values: Float[np.ndarray, " token"],
+    *,
+    run: str,
+    unit: str = "relevance",
+    diverging: bool = False,
+    look: Look = Look(),  # noqa: B008 immutable
+) -> ViewData:
+    """The tokens of a prompt, shaded by how much each counts."""
+    return tokens_data(tokens, values, run=run, unit=unit, diverging=diverging, look=look)
 
 
 def photo(picture: Picture, geometry: Geometry) -> Photo:

@@ -26,6 +26,9 @@ FILES = (
     "controls.js",
     "patches.js",
     "patches_input.js",
+    "heat_scale.js",
+    "heat_tokens.js",
+    "heat.js",
     "render.js",
 )
 SHEETS = ("canvas.css", "controls.css")

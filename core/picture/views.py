@@ -10,8 +10,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from core.picture.encode import Payload, encode_each, significant
-from core.picture.palettes import palette
+from core.picture.encode import Payload, encode_each, encode_signed, significant
+from core.picture.heat_scale import HeatScale, Middle, heat_scale
+from core.picture.palettes import ON_DARK, ON_LIGHT, diverging_table, packed, palette
 
 ViewData = dict[str, Any]
 
@@ -111,6 +112,30 @@ def sentence_data(
     return {**common("sentence", run, look), "tokens": list(tokens), "role": role}
 
 
+def tokens_data(
+    tokens: Sequence[str],
+    values: Float[np.ndarray, " token"],
+    *,
+    run: str,
+    unit: str,
+    diverging: bool = False,
+    look: Look = Look(),  # noqa: B008 immutable
+) -> ViewData:
+    """Tokens shaded by a value each, such as a relevance; `unit` is what the value is.
+
+    Raises:
+        ValueError: if there is not one value a token, or a value does not fit the scale.
+    """
+    if len(tokens) != len(values):
+        raise ValueError(f"{len(tokens)} values were wanted, one a token; {len(values)} came")
+    return {
+        **sentence_data(tokens, run=run, look=look),
+        **scale_part(heat_scale(values, diverging=diverging)),
+        "values": [significant(value) for value in values.tolist()],
+        "unit": unit,
+    }
+
+
 def patches_data(
     rows: Float[np.ndarray, "layer head patch"],
     photo: Photo,
@@ -144,6 +169,43 @@ def patches_data(
         "direction": direction,
         "selected": head_data(selected),
     }
+
+
+def heat_data(
+    values: Float[np.ndarray, "row column"],
+    photo: Photo,
+    *,
+    run: str,
+    title: str,
+    unit: str,
+    diverging: bool = False,
+    middle: Middle = "zero",
+    look: Look = Look(),  # noqa: B008 immutable
+) -> ViewData:
+    """A value for each patch, laid on the picture; `unit` is what the value is, such as 'cosine'.
+
+    See `heat_scale` for `diverging` and `middle`.
+
+    Raises:
+        ValueError: if the values do not fill the grid, or do not fit the scale.
+    """
+    if values.shape != tuple(photo.grid):
+        raise ValueError(f"a grid of {photo.grid} values was wanted; {values.shape} came")
+    return {
+        **common("heat", run, look),
+        **scale_part(heat_scale(values, diverging=diverging, middle=middle)),
+        "values": encode_signed(values),
+        "photo": photo._asdict(),
+        "title": title,
+        "unit": unit,
+    }
+
+
+def scale_part(scale: HeatScale) -> ViewData:
+    """The scale of a heat map as the canvas wants it, with the tables of one that diverges."""
+    grounds = {"on_dark": ON_DARK, "on_light": ON_LIGHT} if scale.diverging else {}
+    tables = {name: packed(diverging_table(ground)) for name, ground in grounds.items()}
+    return {"scale": scale._asdict(), "tables": tables}
 
 
 def prefix_numbers(prefix: Float[np.ndarray, "layer head prefix"]) -> list[list[list[float]]]:

@@ -70,8 +70,9 @@ function readableOn(colour) {
   return luminance(colour) > 0.45 ? "#111" : "#fff";
 }
 
-function gradient(table, alphaOf = () => 255) {
-  const stops = [0, 32, 72, 112, 152, 192, 224, 255];
+const STOPS = [0, 32, 72, 112, 152, 192, 224, 255];
+
+function gradient(table, alphaOf = () => 255, stops = STOPS) {
   return `linear-gradient(to right, ${stops
     .map((index) => `${css(table[index], alphaOf(index) / 255)} ${(100 * index) / 255}%`)
     .join(", ")})`;

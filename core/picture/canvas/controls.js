@@ -31,21 +31,25 @@ function openControls(frame, view) {
     stopPlaying(frame, view);
     pickPatchesHead(frame, view, { ...view.marks.chosen, layer });
   });
-  view.opacitySlider = slider(phrase(frame, "opacity"), { most: 100, value: 80 }, (percent) => {
-    view.opacity = percent / 100;
-    view.opacitySlider.shown.textContent = `${percent} %`;
-    view.draw();
-  });
-  view.opacitySlider.shown.textContent = "80 %";
   view.playButton = element("button", "play");
   view.playButton.type = "button";
   view.playButton.addEventListener("click", () => togglePlay(frame, view));
   view.switchNode = element("span");
   node.append(
     element("div", "layer-row", view.playButton, view.layerSlider.node),
-    view.opacitySlider.node,
+    openOpacity(frame, view),
     view.switchNode,
   );
+  return node;
+}
+
+function openOpacity(frame, view) {
+  const { node, shown } = slider(phrase(frame, "opacity"), { most: 100, value: 80 }, (percent) => {
+    view.opacity = percent / 100;
+    shown.textContent = `${percent} %`;
+    view.draw();
+  });
+  shown.textContent = "80 %";
   return node;
 }
 
@@ -60,6 +64,10 @@ function showControls(frame, view) {
   view.playButton.textContent = { step: "▸|", pause: "❚❚", play: "▶" }[key];
   view.playButton.setAttribute("aria-label", phrase(frame, key));
   view.playButton.title = phrase(frame, key);
+  showSmooth(frame, view);
+}
+
+function showSmooth(frame, view) {
   if (view.shownSmooth === view.smooth) return;
   view.shownSmooth = view.smooth;
   const choices = ["smooth", "patches"].map((name) => [name, phrase(frame, name)]);

@@ -6,8 +6,7 @@ const PANELS = [0.57, 0.43];
 function mountPatches(frame) {
   const picture = openStage("photo");
   const thumbs = openStage();
-  const view = { picture, thumbs, opacity: 0.8, smooth: false, playing: null, photo: null };
-  Object.assign(view, { hovered: null, cursor: null, image: new Image() });
+  const view = { ...openPhoto(picture), thumbs, playing: null };
   view.marks = { chosen: null, hovered: null, cursor: null };
   view.title = element("p", "panel-title");
   view.prefix = element("p", "prefix");
@@ -22,6 +21,9 @@ function mountPatches(frame) {
   view.update = () => updatePatches(frame, view);
   view.close = () => window.clearInterval(view.playing);
   view.redrawThumbs = () => view.grid && drawHeadMarks(frame, thumbs.over, view.grid, view.marks);
+  view.ringed = () => queryPatch(frame, view);
+  view.pick = (patch) => pickQuery(frame, view, patch);
+  view.describe = (patch) => describePatch(frame, view, patch);
   photoInput(frame, view);
   headInput(frame, thumbs.over, {
     grid: () => view.grid,
@@ -58,13 +60,6 @@ async function updatePatches(frame, view) {
   view.hints[0].textContent = phrase(frame, "photo_hint");
   view.hints[1].textContent = phrase(frame, "thumbs_hint");
   view.draw();
-}
-
-async function loadPhoto(view, url) {
-  if (view.photo === url) return;
-  view.image.src = url;
-  await view.image.decode();
-  view.photo = url;
 }
 
 function pickPatchesHead(frame, view, head) {
@@ -107,18 +102,10 @@ function drawPatches(frame, view) {
 }
 
 function drawPicture(frame, view, width) {
-  const { photo } = frame.data;
-  // Tall pictures are fitted in height, so that their controls stay in view.
-  const fitted = Math.min(width, (560 * photo.width) / photo.height);
-  const layout = photoLayout(photo, 0, 0, Math.floor(fitted));
-  view.layout = layout;
-  const context = fit(view.picture.base, layout.width, layout.height);
-  drawPhoto(context, view.image, layout, view.opacity);
+  const { photo, palette } = frame.data;
   const index = headIndex(view);
-  const table = photoTable(frame.data.palette);
-  const image = weightsImage(headWeights(view, index), photo.grid, view.rows.tops[index], table);
-  drawWeights(context, layout, image, view);
-  if (isCropped(photo)) drawNotSeen(context, layout, true);
+  const [weights, top] = [headWeights(view, index), view.rows.tops[index]];
+  drawOverlay(frame, view, width, weightsImage(weights, photo.grid, top, photoTable(palette)));
   drawPhotoMarks(frame, view);
 }
 

@@ -8,7 +8,7 @@ function queryPatch(frame, view) {
 function drawPhotoMarks(frame, view) {
   const { layout } = view;
   const context = fit(view.picture.over, layout.width, layout.height);
-  const query = queryPatch(frame, view);
+  const query = view.ringed();
   if (query) drawPatchRing(frame, context, layout, query, { width: 3 });
   const cell = view.hovered ?? view.cursor;
   if (cell) drawPatchRing(frame, context, layout, cell, { width: 1.5, dash: [3, 3] });
@@ -35,7 +35,7 @@ function photoInput(frame, view) {
     if (!patch) return;
     // A finger taps without moving first: the tap tells the number too.
     tellPatch(frame, view, patch, at);
-    pickQuery(frame, view, patch);
+    view.pick?.(patch);
   });
   over.addEventListener("keydown", (event) => view.layout && photoKey(frame, view, event));
   over.addEventListener("blur", () => {
@@ -46,15 +46,15 @@ function photoInput(frame, view) {
 }
 
 function photoKey(frame, view, event) {
-  const at = view.cursor ?? queryPatch(frame, view);
+  const at = view.cursor ?? view.ringed();
   const next = stepped(at, event.key, ...frame.data.photo.grid);
   if (next) {
     view.cursor = next;
     view.hovered = null;
     const box = patchBox(view.layout, next);
     tellPatch(frame, view, next, { x: box.x + box.width, y: box.y });
-    speak(frame, `patch_${frame.data.direction}`, patchWords(frame, view, next));
-  } else if (event.key === "Enter" && view.cursor) pickQuery(frame, view, view.cursor);
+    frame.spoken.textContent = view.describe(next);
+  } else if (event.key === "Enter" && view.cursor) view.pick?.(view.cursor);
   else if (event.key === "Escape") {
     view.cursor = null;
     hideTip(frame);
@@ -65,16 +65,15 @@ function photoKey(frame, view, event) {
 
 function tellPatch(frame, view, patch, at) {
   if (!patch) return hideTip(frame);
-  const words = patchWords(frame, view, patch);
-  const place = inRoot(frame, view.picture.over, at);
-  return showTip(frame, place, [[phrase(frame, `patch_${frame.data.direction}`, words)]]);
+  return showTip(frame, inRoot(frame, view.picture.over, at), [[view.describe(patch)]]);
 }
 
-function patchWords(frame, view, { row, column }) {
+function describePatch(frame, view, { row, column }) {
   const index = headIndex(view);
   const value = headWeights(view, index)[row * frame.data.photo.grid[1] + column];
   const text = numberText(view.rows, value, view.rows.tops[index]);
-  return { query: queryName(frame), row, column, value: text };
+  const words = { query: queryName(frame), row, column, value: text };
+  return phrase(frame, `patch_${frame.data.direction}`, words);
 }
 
 function queryName(frame) {
@@ -105,9 +104,10 @@ function showPatchesLegend(frame, view) {
   bar.style.backgroundImage = gradient(photoTable(frame.data.palette), photoAlpha);
   const numbers = [0, top / 4, top].map((value) => element("span", "", shortNumber(value)));
   const nodes = [element("span", "scale", bar, element("span", "numbers", ...numbers))];
-  if (isCropped(frame.data.photo)) {
-    const sign = element("i", "hatched grey");
-    nodes.push(element("span", "sign", sign, phrase(frame, "not_seen")));
-  }
+  if (isCropped(frame.data.photo)) nodes.push(notSeenSign(frame));
   view.legend.replaceChildren(...nodes);
+}
+
+function notSeenSign(frame) {
+  return element("span", "sign", element("i", "hatched grey"), phrase(frame, "not_seen"));
 }

@@ -1,5 +1,17 @@
 // A picture with a grid of weights on the part that the model saw.
 
+function openPhoto(picture) {
+  const drawn = { picture, image: new Image(), photo: null, opacity: 0.8, smooth: false };
+  return { ...drawn, hovered: null, cursor: null };
+}
+
+async function loadPhoto(view, url) {
+  if (view.photo === url) return;
+  view.image.src = url;
+  await view.image.decode();
+  view.photo = url;
+}
+
 // Where picture and grid lie when the picture is drawn `width` wide at (x, y).
 function photoLayout(photo, x, y, width) {
   const scale = width / photo.width;
@@ -63,6 +75,18 @@ function drawPhoto(context, image, layout, opacity) {
   context.drawImage(image, layout.x, layout.y, layout.width, layout.height);
   context.fillStyle = `rgba(0, 0, 0, ${0.55 * opacity})`;
   context.fillRect(layout.x, layout.y, layout.width, layout.height);
+}
+
+// Picture, weights, and what was not seen. Tall pictures are fitted in height, so that their
+// controls stay in view.
+function drawOverlay(frame, view, width, image) {
+  const { photo } = frame.data;
+  const fitted = Math.min(width, (560 * photo.width) / photo.height);
+  view.layout = photoLayout(photo, 0, 0, Math.floor(fitted));
+  const context = fit(view.picture.base, view.layout.width, view.layout.height);
+  drawPhoto(context, view.image, view.layout, view.opacity);
+  drawWeights(context, view.layout, image, view);
+  if (isCropped(photo)) drawNotSeen(context, view.layout, true);
 }
 
 function isCropped(photo) {

@@ -6,6 +6,7 @@ const VIEWS = {
   arcs: mountArcs,
   sentence: mountSentence,
   patches: mountPatches,
+  heat: mountHeat,
 };
 
 function render({ data, parentElement, setStateValue }) {

@@ -1,4 +1,4 @@
-// The tokens in reading order, shaded by what the pinned one looks at.
+// The tokens in reading order, shaded by what the pinned one looks at, or by values of their own.
 
 // Marks that stand for a space or a line break: kept, but quiet.
 const SPACE_MARKS = /([␣·▁Ġ␠↵⏎Ċ]+)/u;
@@ -7,34 +7,36 @@ function mountSentence(frame) {
   const list = element("div", "tokens");
   list.setAttribute("role", "group");
   const hint = element("p", "caption");
-  frame.content.append(list, hint);
-  const view = { list, hint, row: null, tokens: "" };
-  view.draw = () => shadeTokens(frame, view);
+  const legend = element("div", "legend");
+  frame.content.append(list, hint, legend);
+  const view = { list, hint, legend, row: null, tokens: "" };
+  view.draw = () => (frame.data.values ? shadeByValues : shadeTokens)(frame, view);
   view.update = () => updateSentence(frame, view);
   view.close = listen(frame, (message) => {
     if (message.kind !== "row" || !("weights" in message)) return;
     view.row = message.query === null ? null : message;
-    shadeTokens(frame, view);
+    view.draw();
   });
   return view;
 }
 
 function updateSentence(frame, view) {
   const { data } = frame;
-  view.list.setAttribute("aria-label", phrase(frame, "sentence_label"));
+  const label = data.values ? "heat_tokens" : "sentence_label";
+  view.list.setAttribute("aria-label", phrase(frame, label, data));
   if (frame.shownRun !== data.run) view.row = null;
   frame.shownRun = data.run;
-  const tokens = JSON.stringify([data.tokens, data.role]);
+  const tokens = JSON.stringify([data.tokens, data.role, Boolean(data.values)]);
   if (tokens !== view.tokens) {
     view.list.replaceChildren(...data.tokens.map((token, index) => chip(frame, view, token, index)));
   }
   view.tokens = tokens;
-  shadeTokens(frame, view);
-  tell(frame, "ask");
+  view.draw();
+  if (!data.values) tell(frame, "ask");
 }
 
 function chip(frame, view, token, index) {
-  const looks = frame.data.role !== "keys";
+  const looks = frame.data.role !== "keys" && !frame.data.values;
   const node = element(looks ? "button" : "span", "chip", bdiToken(token));
   if (looks) {
     node.type = "button";
@@ -42,6 +44,7 @@ function chip(frame, view, token, index) {
       tell(frame, "row", { query: view.row?.query === index ? null : index });
     });
   }
+  if (frame.data.values) tellValue(frame, node, index);
   return node;
 }
 

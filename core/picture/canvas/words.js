@@ -41,6 +41,12 @@ const ENGLISH = {
   photo_hint: "Click a patch to make it the query. Colours follow the square root of the weight.",
   thumbs_label: "This query in all heads, {layers} layers down by {heads} heads across",
   thumbs_hint: "Each head on its own square-root scale.",
+  heat_patch: "patch {row},{column}: {unit} {value}",
+  heat_token: "“{token}”: {unit} {value}",
+  heat_label: "Picture with {rows} by {columns} patches, coloured by {unit}; arrows move over them",
+  heat_tokens: "The tokens, shaded by {unit}",
+  heat_clear_zero: "no colour at 0",
+  heat_clear_mean: "no colour at the mean, {value}",
   layer: "Layer",
   opacity: "Opacity",
   play: "Play through the layers",
@@ -99,6 +105,12 @@ function roughNumber(value, top, step) {
 
 function plain(value) {
   return value < 0.0001 ? value.toExponential(0) : String(value);
+}
+
+// The same with its sign; of a difference both signs are told.
+function signedNumber(value, isDifference) {
+  const plus = isDifference && value > 0 ? "+" : "";
+  return value < 0 ? `−${exactNumber(-value)}` : plus + exactNumber(value);
 }
 
 // The end of a colour bar.

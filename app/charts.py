@@ -1,0 +1,208 @@
+"""Charts: arrays in, Plotly figure out. Nothing here knows of the page that shows them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from plotly.io import to_json
+from plotly.subplots import make_subplots
+
+from app import chart_parts as parts
+from app.words import say
+
+CLICKABLE = 4_000  # cells up to which each has a mark of its own, so that a click can choose it
+WRITTEN = 8  # columns up to which a cell has room for its number, on a phone too
+APART = 24  # columns or rows up to which a line parts the cells
+PITCH = 24  # pixels of a row of cells with a name beside it
+PICTURE_PITCH = 38  # the same with a picture beside it
+LEAST_HEIGHT, MOST_HEIGHT = 120, 760  # pixels of all cells together
+LEANING = 90  # pixels for names that have no room side by side; they would come off the cells
+ROOMY = 4  # columns up to which names have room on a phone too
+BELOW = 64  # pixels for the colour scale
+BAR = 24  # pixels of one label's bar
+
+
+class Cell(NamedTuple):
+    """One cell of a matrix, counted from 0."""
+
+    row: int
+    column: int
+
+
+def similarity_matrix(
+    values: Float[np.ndarray, "row column"],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    row_pictures: Sequence[str] = (),
+    column_pictures: Sequence[str] = (),
+    probability: Float[np.ndarray, "row column"] | None = None,
+    shown: Literal["cosine", "probability"] = "cosine",
+    symmetric: bool = False,
+    chosen: Cell | None = None,
+    palette: str = "cividis",
+) -> go.Figure:
+    """Cosines as a heat map, its first row on top; pictures (data URLs) stand in for their names.
+
+    `values` are cosines. Where `probability` is given, hover tells both, and `shown` is which of
+    the two has the colours. Up to `CLICKABLE` cells a click gives `cell_of` the cell. `symmetric`:
+    rows and columns are the same things, so the diagonal is 1 by itself and does not set the scale.
+
+    Raises:
+        ValueError: if probabilities are to be shown and there are none.
+    """
+    if shown == "probability" and probability is None:
+        raise ValueError("a probability for each cell was wanted; none came")
+    coloured = values if shown == "cosine" else probability
+    shown_rows, shown_columns = parts.axis_names(rows), parts.axis_names(columns)
+    figure = go.Figure(heat_map(coloured, shown_rows, shown_columns, symmetric, palette))
+    figure.update_traces(colorbar_title_text=say(f"chart_{shown}_axis"))
+    if clickable(values.shape):
+        texts = cell_texts(values, rows, columns, probability, symmetric)
+        figure.add_trace(cell_marks(shown_rows, shown_columns, texts))
+    pitch = PICTURE_PITCH if row_pictures else PITCH
+    height = min(MOST_HEIGHT, max(LEAST_HEIGHT, pitch * len(rows)))
+    left, top = (parts.BESIDE + 8 if urls else 8 for urls in (row_pictures, column_pictures))
+    figure.update_layout(
+        **parts.BARE,
+        height=height + top + BELOW + (0 if column_pictures or len(columns) <= ROOMY else LEANING),
+        margin={"l": left, "r": 8, "t": top, "b": BELOW},
+        xaxis=parts.top_axis(shown_columns, showticklabels=not column_pictures),
+        yaxis=parts.name_axis(shown_rows, showticklabels=not row_pictures, autorange="reversed"),
+        images=[*parts.row_images(row_pictures), *parts.column_images(column_pictures, height)],
+        shapes=[] if chosen is None else [parts.cell_ring(*chosen)],
+        # The nearest mark is the cell's own: marks are the middles of equal rectangles.
+        hoverdistance=-1,
+    )
+    return figure
+
+
+def clickable(shape: tuple[int, ...]) -> bool:
+    """Can a click choose a cell of such a matrix? If not, the page offers lists to choose from."""
+    return shape[0] * shape[1] <= CLICKABLE
+
+
+def cell_of(event: Mapping[str, Any] | None) -> Cell | None:
+    """The cell in what `st.plotly_chart(on_select=...)` gives; None where none is selected."""
+    points = event["selection"]["points"] if event else []
+    return Cell(*points[0]["customdata"]) if points else None
+
+
+def heat_map(
+    values: Float[np.ndarray, "row column"],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    symmetric: bool,
+    palette: str,
+) -> go.Heatmap:
+    """The colours, with their scale below; beyond `CLICKABLE` cells the number on hover too."""
+    is_clickable = clickable(values.shape)
+    low, high = limits(values, symmetric)
+    gap = int(is_clickable and max(values.shape) <= APART)
+    return go.Heatmap(
+        z=np.ascontiguousarray(values, np.float32),
+        x=columns,
+        y=rows,
+        zmin=low,
+        zmax=high,
+        colorscale=parts.colour_scale(palette),
+        colorbar=parts.colour_bar(low, high),
+        hoverinfo="skip" if is_clickable else None,
+        hovertemplate=None if is_clickable else say("chart_cell_rough"),
+        texttemplate="%{z:.2f}" if is_clickable and len(columns) <= WRITTEN else None,
+        xgap=gap,
+        ygap=gap,
+    )
+
+
+def limits(values: Float[np.ndarray, "row column"], symmetric: bool) -> tuple[float, float]:
+    """The ends of the colour scale."""
+    leaves_out = symmetric and len(values) > 1
+    told = values[~np.eye(len(values), dtype=bool)] if leaves_out else values
+    return float(told.min()), float(told.max())
+
+
+def cell_marks(rows: Sequence[str], columns: Sequence[str], texts: Sequence[str]) -> go.Scatter:
+    """A mark that nobody sees in every cell: heat maps tell Streamlit nothing of a click."""
+    unseen = {"marker": {"opacity": 0}}
+    return go.Scatter(
+        x=list(columns) * len(rows),
+        y=[row for row in rows for _ in columns],
+        mode="markers",
+        # Small: of marks that overlap under the pointer, Plotly takes the first.
+        marker={"symbol": "square", "size": 4, "opacity": 0, "color": parts.ACCENT},
+        selected=unseen,
+        unselected=unseen,
+        customdata=[[row, column] for row in range(len(rows)) for column in range(len(columns))],
+        text=texts,
+        hovertemplate="%{text}<extra></extra>",
+    )
+
+
+def cell_texts(
+    values: Float[np.ndarray, "row column"],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    probability: Float[np.ndarray, "row column"] | None,
+    symmetric: bool,
+) -> list[str]:
+    """What hover says of each cell, row by row."""
+    key = "chart_pair" if symmetric else "chart_cell"
+    across = [parts.readable(column) for column in columns]
+    pairs = [(parts.readable(row), column) for row in rows for column in across]
+    return [
+        say(key, row=row, column=column, numbers=told)
+        for (row, column), told in zip(pairs, parts.numbers(values, probability), strict=True)
+    ]
+
+
+def label_bars(
+    labels: Sequence[str],
+    cosine: Float[np.ndarray, " label"],
+    probability: Float[np.ndarray, " label"] | None = None,
+    spread: Float[np.ndarray, " label"] | None = None,
+) -> go.Figure:
+    """The labels of one picture, the first on top: cosines, and apart from them probabilities.
+
+    `spread` is drawn as an error bar. Where there is no probability (one label), there is no panel.
+    """
+    panels = 1 if probability is None else 2
+    figure = make_subplots(1, panels, shared_yaxes=True, horizontal_spacing=0.03)
+    names = parts.axis_names(labels)
+    texts = bar_texts(labels, cosine, probability, spread)
+    parts.add_bars(figure, 1, names, cosine, texts, spread=spread, title="chart_cosine_axis")
+    if probability is not None:
+        parts.add_bars(figure, 2, names, probability, texts, title="chart_probability_axis")
+    figure.update_yaxes(**parts.name_axis(names, autorange="reversed"))
+    figure.update_layout(
+        **parts.BARE,
+        height=BAR * len(labels) + 44,
+        margin={"l": 8, "r": 8, "t": 4, "b": 40},
+        bargap=0.3,
+    )
+    return figure
+
+
+def bar_texts(
+    labels: Sequence[str],
+    cosine: Float[np.ndarray, " label"],
+    probability: Float[np.ndarray, " label"] | None,
+    spread: Float[np.ndarray, " label"] | None,
+) -> list[str]:
+    """What hover says of each label."""
+    told = zip(labels, parts.numbers(cosine, probability), strict=True)
+    texts = [say("chart_bar", label=parts.readable(label), numbers=text) for label, text in told]
+    if spread is None:
+        return texts
+    spreads = spread.tolist()
+    return [
+        f"{text}<br>{say('chart_spread', value=value)}"
+        for text, value in zip(texts, spreads, strict=True)
+    ]
+
+
+def bytes_sent(figure: go.Figure) -> int:
+    """Bytes of the figure as Streamlit sends it, before the connection deflates them."""
+    return len(to_json(figure, validate=False).encode())
