@@ -1,0 +1,151 @@
+"""Loaders of the CLIP page: looks at pictures and labels, and the encodings they are made of."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app import loaders
+from app.loaders import Kept, Shown, Tell, Wait, Wanted, Work
+from app.store import Store
+from app.words import say
+from core import models
+from core.errors import InputError
+from core.models.clip.model import ClipModel
+from core.models.images import Picture
+from core.picture.thumbnail import thumbnail as small
+from core.zero_shot.encodings import Encodings
+from core.zero_shot.look import Look, look
+from core.zero_shot.similarity import Ranked, ranking
+from core.zero_shot.table import Settings, settings_of
+
+ENCODING_BYTES = 500_000_000  # vectors of the latest pictures and prompts
+LOOK_BYTES = 500_000_000
+CARD = 320  # pixels of a picture in a list; an axis takes smaller ones
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a visitor asked for; two who ask the same share one look."""
+
+    model: str
+    pictures: tuple[str, ...]  # a name and a digest each
+    labels: tuple[str, ...]
+    templates: tuple[str, ...]
+    mechanism: str | None
+    device: str
+    precision: str
+
+    def of(self, given: tuple[str, ...] | str) -> Wanted:
+        """One tower's run of a picture (its name) or of prompts, by the same choices."""
+        return Wanted(self.model, given, self.mechanism, self.device, self.precision)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A look, and what was asked for."""
+
+    asked: Asked
+    look: Look
+    settings: Settings
+
+    @property
+    def nbytes(self) -> int:
+        """About what its arrays take."""
+        arrays = (self.look.pictures, self.look.texts, self.look.scores.by_template)
+        return sum(array.nbytes for array in arrays)
+
+
+@st.cache_resource
+def encodings() -> Encodings:
+    """Vectors of all visitors' pictures and prompts."""
+    return Encodings(limit_bytes=ENCODING_BYTES)
+
+
+@st.cache_resource
+def looks() -> Store:
+    """The latest looks."""
+    return Store(LOOK_BYTES, lambda looked: looked.nbytes)
+
+
+def look_work(shown: dict[str, Shown]) -> Work:
+    """How a look at these pictures is had."""
+    return Work(looks().get, lambda asked, tell, wait: look_for(asked, shown, tell, wait))
+
+
+def look_for(asked: Asked, shown: dict[str, Shown], tell: Tell, wait: Wait) -> Looked:
+    """The look that a visitor asked for; only pictures and prompts that are new are encoded.
+
+    Raises:
+        InputError: if the model, the pictures, the labels or the mechanism do not allow it.
+    """
+    model = clip_for(asked, tell)
+    pictures = [(name_of(each), each.picture) for each in shown.values()]
+    with loaders.turns().turn(wait):
+        found = look(
+            model, encodings(), pictures, asked.labels, asked.templates,
+            mechanism=asked.mechanism,
+            on_pictures=lambda share: tell("encoding_pictures", share),
+            on_texts=lambda share: tell("encoding_texts", share),
+        )  # fmt: skip
+    looked = Looked(asked, found, settings_of(model, asked.mechanism, asked.templates))
+    looks().put(asked, looked)
+    return looked
+
+
+def clip_for(asked: Asked, tell: Tell) -> ClipModel:
+    """The model with both towers.
+
+    Raises:
+        InputError: if it cannot be had, or reads no pictures with texts.
+    """
+    model = loaders.model_for(asked.of(""), tell)
+    models.require_kind(model, "clip")
+    return model
+
+
+def image_run(asked: Asked, shown: Shown, tell: Tell, wait: Wait) -> Kept:
+    """The image tower's run of one picture, with every attention call.
+
+    Raises:
+        InputError: if the tower has no attention that can be recorded.
+    """
+    wanted = asked.of(name_of(shown))
+    kept = loaders.runs().get(wanted)
+    return kept or loaders.run_for(wanted, shown.picture, tell, wait)
+
+
+def text_run(asked: Asked, prompt: str, tell: Tell, wait: Wait) -> Kept:
+    """The text tower's run of one prompt.
+
+    Raises:
+        InputError: if the tower has no attention that can be recorded.
+    """
+    wanted = asked.of((prompt,))
+    kept = loaders.runs().get(wanted)
+    return kept or loaders.run_for(wanted, [prompt], tell, wait)
+
+
+def name_of(shown: Shown) -> str:
+    """What tells a picture from all others."""
+    return f"{shown.picture.name} {shown.picture.size} {shown.digest}"
+
+
+def ranked(looked: Looked, words: str, tell: Tell, wait: Wait) -> list[Ranked]:
+    """The pictures' numbers and cosines with the words, the nearest first.
+
+    Raises:
+        InputError: if there are no words.
+    """
+    prompt = " ".join(words.split())
+    if not prompt:
+        raise InputError(say("clip_query_empty"))
+    model = clip_for(looked.asked, tell)
+    with loaders.turns().turn(wait):
+        query = encodings().texts(model, [prompt], looked.asked.mechanism, None)[0]
+    return ranking(query, looked.look.pictures)
+
+
+@st.cache_resource(max_entries=2048, show_spinner=False)
+def thumbnail(digest: str, _picture: Picture, side: int = CARD) -> str:
+    """A small copy as a data URL; `digest` names the content."""
+    return small(_picture, side)

@@ -1,0 +1,115 @@
+"""Loaders of the CLIP page's reasons: heat maps on pictures, and words shaded by relevance."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from app import loaders
+from app.clip_loaders import Asked, Looked, clip_for, name_of
+from app.loaders import Shown, Tell, Wait
+from app.store import Store
+from core.explain.method import Method, explain
+from core.explain.relevance import text_relevance
+from core.models.geometry import Geometry
+from core.picture.views import Photo
+
+EXPLAINED = 512  # heat maps and shaded prompts
+
+
+@st.cache_resource
+def heats() -> Store:
+    """Heat maps and shaded tokens that were made."""
+    return Store(EXPLAINED, lambda found: 1)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which score is explained, and how; two who ask the same share one answer."""
+
+    asked: Asked
+    picture: str
+    label: int
+    other: int | None  # a second label, to show the difference
+    method: Method
+
+    @property
+    def name(self) -> str:
+        """A short name for the browser."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+
+
+def scale_of(question: Question) -> dict[str, Any]:
+    """How the colours of a heat map run: cosines have no zero that means 'nothing'."""
+    if question.other is not None:
+        return {"diverging": True, "middle": "zero"}
+    cosine = question.method == "similarity"
+    return {"diverging": cosine, "middle": "mean" if cosine else "zero"}
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A heat map, and the picture that it lies on."""
+
+    values: Float[np.ndarray, "row column"]
+    geometry: Geometry
+    photo: Photo
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of a prompt, and how much each counts."""
+
+    labels: tuple[str, ...]
+    values: Float[np.ndarray, " token"]
+
+
+def heat_for(question: Question, looked: Looked, shown: Shown, tell: Tell, wait: Wait) -> Heat:
+    """The heat map of one score, made once.
+
+    Raises:
+        InputError: if the image tower cannot be read in this way.
+    """
+    found = heats().get(question)
+    if found is not None:
+        return found
+    model = clip_for(question.asked, tell)
+    directions = [looked.look.texts[question.label]]
+    if question.other is not None:
+        directions.append(looked.look.texts[question.other])
+    with loaders.turns().turn(wait):
+        tell("explaining", 0.0)
+        prepared = model.image.prepare(shown.picture)
+        values = explain(question.method, model, prepared, directions, question.asked.mechanism)
+    photo = loaders.photo_of(
+        f"{question.asked.model} {question.picture}", shown.picture, prepared.geometry
+    )
+    found = Heat(values, prepared.geometry, photo, prepared.notes)
+    heats().put(question, found)
+    return found
+
+
+def tokens_for(
+    looked: Looked, index: int, shown: Shown, prompt: str, tell: Tell, wait: Wait
+) -> Tokens:
+    """How much each token of a prompt counts for its cosine with a picture.
+
+    Raises:
+        InputError: if the text tower has no attention.
+    """
+    key = (looked.asked, name_of(shown), prompt)
+    found = heats().get(key)
+    if found is None:
+        model = clip_for(looked.asked, tell)
+        with loaders.turns().turn(wait):
+            prepared = model.text.prepare([prompt])
+            direction = looked.look.pictures[index]
+            relevance = text_relevance(model, prepared, direction, looked.asked.mechanism)
+        labels = tuple(position.label for position in prepared.groups[0].keys[0])
+        found = Tokens(labels, relevance.positions)
+        heats().put(key, found)
+    return found

@@ -1,0 +1,35 @@
+"""Retrieval: words in, the pictures ranked by how near they are."""
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app import clip_loaders, shared
+from app.clip_loaders import Looked
+from app.loaders import Shown
+from app.words import say
+
+SHOWN = 24  # pictures of the ranking that are drawn
+WIDTH = 200  # pixels of one of them
+
+
+def show(looked: Looked, shown: dict[str, Shown], slot: DeltaGenerator) -> None:
+    """Ask for words, and show the pictures from the nearest to the farthest."""
+    st.session_state.setdefault("clip_query", say("clip_query_start"))
+    words = st.text_input(
+        say("clip_query"), key="clip_query", persist_state="session", help=say("clip_query_help")
+    )
+    with shared.guarded():
+        with shared.progress(looked.asked.model, slot, "clip_rank") as (tell, wait):
+            ranked = clip_loaders.ranked(looked, words, tell, wait)
+        pictures = list(shown.values())
+        with st.container(horizontal=True):
+            for rank, (index, cosine) in enumerate(ranked[:SHOWN], start=1):
+                with st.container(width=WIDTH, border=True):
+                    place(pictures[index], rank, cosine)
+
+
+def place(shown: Shown, rank: int, cosine: float) -> None:
+    """One picture of the ranking."""
+    st.image(clip_loaders.thumbnail(shown.digest, shown.picture), width="stretch")
+    name = shared.plain(shown.picture.name)
+    st.caption(say("clip_rank", rank=rank, name=name, cosine=cosine))

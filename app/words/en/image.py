@@ -1,0 +1,24 @@
+"""The image page."""
+
+WORDS = {
+    "image_title": "Image: which patches does each head look at?",
+    "image_add": "Add pictures",
+    "image_forget": "Remove my pictures",
+    "image_upload": "Your pictures",
+    "image_upload_help": "PNG, JPEG, GIF, WebP, BMP, TIFF or AVIF, up to 50 MB each.",
+    "image_camera": "Camera",
+    "image_paste": "Paste a picture",
+    "image_paste_hint": "or press Ctrl+V on this page",
+    "image_paste_none": "There is no picture on the clipboard.",
+    "image_pick": "Picture",
+    "image_size": "{rows} x {columns} patches{prefix}",
+    "image_query": "Query",
+    "image_query_help": "The position that looks; a click on a patch makes it the query.",
+    "image_direction": "Direction",
+    "image_from": "looks at",
+    "image_to": "is looked at by",
+    "image_table": "Table",
+    "image_table_help": "The weights of the chosen head for this query, as numbers.",
+    "image_position": "position",
+    "image_labels": "Labels: {labels}",
+}
