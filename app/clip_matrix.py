@@ -8,6 +8,7 @@ import streamlit as st
 from jaxtyping import Float
 
 from app import charts, clip_loaders, shared
+from app.choosing import chooser
 from app.clip_loaders import Looked
 from app.loaders import Shown
 from app.words import say
@@ -96,20 +97,6 @@ def controls(looked: Looked) -> tuple[str, str, str]:
             values = ("cosine",)
         value = chooser("clip_value", values, f"clip_value_{len(values)}", "clip_")
     return pair, order, value
-
-
-def chooser(label: str, choices: tuple[str, ...], key: str, prefix: str) -> str:
-    """One of few, side by side."""
-    return st.segmented_control(
-        say(label),
-        choices,
-        format_func=lambda choice: say(prefix + choice),
-        default=choices[0],
-        required=True,
-        wrap=True,
-        key=key,
-        persist_state="session",
-    )
 
 
 def matrix(looked: Looked, shown: dict[str, Shown], pair: str) -> Sides:

@@ -1,8 +1,8 @@
 """Loaders of the CLIP page's reasons: heat maps on pictures, and words shaded by relevance."""
 
 import hashlib
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
@@ -13,9 +13,10 @@ from app.clip_loaders import Asked, Looked, clip_for, name_of
 from app.loaders import Shown, Tell, Wait
 from app.store import Store
 from core.explain.method import Method, explain
-from core.explain.relevance import text_relevance
+from core.explain.relevance import image_relevance, text_relevance
 from core.models.geometry import Geometry
 from core.picture.views import Photo
+from core.types import Position, Prepared
 
 EXPLAINED = 512  # heat maps and shaded prompts
 
@@ -34,7 +35,7 @@ class Question:
     picture: str
     label: int
     other: int | None  # a second label, to show the difference
-    method: Method
+    method: Method | Literal["heads"]
 
     @property
     def name(self) -> str:
@@ -85,12 +86,45 @@ def heat_for(question: Question, looked: Looked, shown: Shown, tell: Tell, wait:
         tell("explaining", 0.0)
         prepared = model.image.prepare(shown.picture)
         values = explain(question.method, model, prepared, directions, question.asked.mechanism)
-    photo = loaders.photo_of(
-        f"{question.asked.model} {question.picture}", shown.picture, prepared.geometry
-    )
-    found = Heat(values, prepared.geometry, photo, prepared.notes)
+    found = Heat(values, prepared.geometry, photo(question, shown, prepared), prepared.notes)
     heats().put(question, found)
     return found
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Every head's part in a score, over the positions of the image tower."""
+
+    heads: Float[np.ndarray, "layer head position"]
+    keys: tuple[Position, ...]
+    photo: Photo
+
+
+def heads_for(question: Question, looked: Looked, shown: Shown, tell: Tell, wait: Wait) -> Parts:
+    """What each head of the image tower adds to a score: (gradient x attention)+.
+
+    Raises:
+        InputError: if the image tower has no attention.
+    """
+    key = replace(question, other=None, method="heads")
+    found = heats().get(key)
+    if found is None:
+        model = clip_for(question.asked, tell)
+        direction = looked.look.texts[question.label]
+        with loaders.turns().turn(wait):
+            tell("explaining", 0.0)
+            prepared = model.image.prepare(shown.picture)
+            relevance = image_relevance(model, prepared, direction, question.asked.mechanism)
+        keys = prepared.groups[0].keys[0]
+        found = Parts(relevance.heads, keys, photo(question, shown, prepared))
+        heats().put(key, found)
+    return found
+
+
+def photo(question: Question, shown: Shown, prepared: Prepared) -> Photo:
+    """The picture as the browser gets it."""
+    name = f"{question.asked.model} {question.picture}"
+    return loaders.photo_of(name, shown.picture, prepared.geometry)
 
 
 def tokens_for(

@@ -6,16 +6,19 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import clip_downloads, clip_loaders, clip_reasons, heads, patches, shared
+from app.choosing import chooser
 from app.clip_loaders import Looked
 from app.clip_reasons import Question
 from app.components import attention_canvas as canvas
 from app.loaders import Shown
 from app.words import say
 from core.explain.method import Method
-from core.picture.scene import heat_scene, token_scene
+from core.picture.scene import OFFLINE_LOOK, heat_scene, relevance_scene, token_scene
 from core.zero_shot.templates import fill
 
 METHODS = ("similarity", "relevance")
+HEADS = ("attention", "parts")
+ONE_QUERY = OFFLINE_LOOK.words  # there is no other query to click
 
 
 class Chosen(NamedTuple):
@@ -38,9 +41,34 @@ def show(looked: Looked, shown: dict[str, Shown], slot: DeltaGenerator) -> None:
         words(looked, picture, chosen, slot)
     with shared.guarded():
         st.subheader(say("clip_heads"), help=say("clip_heads_help"))
-        with shared.progress(looked.asked.model, slot, "clip_image_run") as (tell, wait):
+        image_heads(looked, picture, chosen, slot)
+
+
+def image_heads(looked: Looked, picture: Shown, chosen: Chosen, slot: DeltaGenerator) -> None:
+    """Every head of the image tower: what it looks at, or what it adds to the score."""
+    reading = chooser("clip_heads_show", HEADS, "clip_heads_show", "clip_heads_")
+    with shared.progress(looked.asked.model, slot, "clip_image_run") as (tell, wait):
+        if reading == "attention":
             kept = clip_loaders.image_run(looked.asked, picture, tell, wait)
+        else:
+            question = ask(looked, picture, chosen, "relevance")
+            parts = clip_reasons.heads_for(question, looked, picture, tell, wait)
+    if reading == "attention":
         patches.show(kept, picture.picture, False, "clip_patches")
+        return
+    title = say("clip_score_of", label=looked.asked.labels[chosen.label])
+    look = shared.look()
+    look = look._replace(words={**look.words, **ONE_QUERY})
+    scene = relevance_scene(
+        parts.heads, parts.keys, parts.photo, run=f"{question.name}-heads", title=title, look=look
+    )
+    canvas.patches(scene, key="clip_head_parts")
+
+
+def ask(looked: Looked, picture: Shown, chosen: Chosen, method: Method) -> Question:
+    """Which score is explained, and how."""
+    name = clip_loaders.name_of(picture)
+    return Question(looked.asked, name, chosen.label, chosen.other, method)
 
 
 def choose(looked: Looked, pictures: list[Shown]) -> Chosen:
@@ -77,19 +105,8 @@ def choose(looked: Looked, pictures: list[Shown]) -> Chosen:
 
 def heat(looked: Looked, picture: Shown, chosen: Chosen, slot: DeltaGenerator) -> None:
     """The heat map on the picture, by the reading that was chosen."""
-    method: Method = st.segmented_control(
-        say("clip_method"),
-        METHODS,
-        format_func=lambda method: say(f"clip_{method}"),
-        default="similarity",
-        required=True,
-        key="clip_method",
-        persist_state="session",
-        help=say("clip_method_help"),
-    )
-    question = Question(
-        looked.asked, clip_loaders.name_of(picture), chosen.label, chosen.other, method
-    )
+    method: Method = chooser("clip_method", METHODS, "clip_method", "clip_")
+    question = ask(looked, picture, chosen, method)
     with shared.progress(looked.asked.model, slot, "clip_heat") as (tell, wait):
         found = clip_reasons.heat_for(question, looked, picture, tell, wait)
     title = describe(looked, chosen, method)

@@ -110,6 +110,28 @@ def patches_scene(
     )
 
 
+def relevance_scene(
+    heads: Float[np.ndarray, "layer head position"],
+    keys: Sequence[Position],
+    shown: Photo,
+    *,
+    run: str,
+    title: str,
+    look: Look = Look(),  # noqa: B008 immutable
+) -> ViewData:
+    """A picture with every head's part in a score, which `title` names in place of a query."""
+    patches = [index for index, position in enumerate(keys) if position.patch is not None]
+    return patches_data(
+        heads[:, :, patches],
+        shown,
+        run=run,
+        query=0,
+        prefix_labels=[title],
+        selected=Head(len(heads) - 1, 0),
+        look=look,
+    )
+
+
 def heat_scene(
     values: Float[np.ndarray, "row column"],
     shown: Photo,

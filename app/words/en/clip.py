@@ -74,6 +74,12 @@ WORDS = {
     "Relevance: attention weighted by the gradient of the score through all layers "
     "(Chefer and others, 2021).",
     "clip_heads": "Heads of the image tower",
+    "clip_heads_show": "Heads show",
+    "clip_heads_attention": "attention",
+    "clip_heads_parts": "part in the score",
+    "clip_heads_show_help": "Attention: what a query looks at. Part in the score: attention times "
+    "the gradient of the score, where it is positive, for what the embedding reads.",
+    "clip_score_of": "the score of “{label}”",
     "clip_words": "The words, token by token",
     "clip_tokens": "How much each token of the prompt counts for this score (relevance).",
     "clip_text_heads": "Heads of the text tower",
