@@ -137,8 +137,8 @@ def _of_picture(model: registry.Model, given: argparse.Namespace) -> bytes:
         return offline_html(about.line(), scene, about.lines()).encode()
     labelled = reading.labelled_query(run, choice, query, picture.name)
     if ending == ".png":
-        geometry = run.prepared.geometry
-        return overlay_png(picture, geometry, labelled, query=geometry.positions()[query].patch)
+        ringed = run.prepared.groups[0].queries[0][query].patch
+        return overlay_png(picture, run.prepared.geometry, labelled, query=ringed)
     if given.query is None:  # numbers without a query: the whole map of the head
         labelled = reading.labelled(run, choice, picture.name)
     return {".npz": export.to_npz, ".csv": export.to_csv}[ending](labelled)

@@ -21,7 +21,7 @@ LINES_IN_A_FILE = 250
 LINES_IN_A_FUNCTION = 50
 
 # The package that a module comes from, where the two have different names.
-PACKAGES = {"PIL": "pillow", "skimage": "scikit-image"}
+PACKAGES = {"PIL": "pillow", "skimage": "scikit-image", "open_clip": "open_clip_torch"}
 # Used where it is installed, and explained where it is not: it needs a CUDA compiler.
 OPTIONAL = {"flash_attn"}
 

@@ -95,8 +95,12 @@ def require_hub(wanted: str = "a model of the hub") -> None:
         raise _unreachable(wanted, failures[0] if failures else NO_ANSWER)
 
 
-def check_folder(path: Path) -> None:
-    """Return if a folder holds a model that is safe to load: a config.json and safetensors.
+def check_folder(
+    path: Path, config: str = "config.json", weights: str = "model.safetensors"
+) -> None:
+    """Return if a folder holds a model that is safe to load: its config file and safetensors.
+
+    `weights` is how the file is called that the library looks for.
 
     Raises:
         InputError: if it does not; the message names the way out.
@@ -110,11 +114,11 @@ def check_folder(path: Path) -> None:
             raise InputError(
                 f"'{path.name}' has its weights only in {pickles[0]}, a pickle, which can run "
                 "code when it is opened: if you trust it, load it where it was made and save it "
-                "as model.safetensors (safetensors.torch.save_file, or save_pretrained)."
+                f"as {weights} (safetensors.torch.save_file, or save_pretrained)."
             )
         raise InputError(f"'{path.name}' was wanted with weights in safetensors; it has none.")
-    if not (path / "config.json").is_file():
-        raise InputError(f"'{path.name}' was wanted with a config.json; it has none.")
+    if not (path / config).is_file():
+        raise InputError(f"'{path.name}' was wanted with a {config}; it has none.")
 
 
 def _reason(error: BaseException) -> str:

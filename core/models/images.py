@@ -20,6 +20,7 @@ MAX_PIXELS = 40_000_000
 BLOCK = 1 << 20
 # EPS would start Ghostscript on a stranger's file; the rest of Pillow's list nobody brings.
 FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "PPM", "AVIF")
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif")
 ORIENTATION = 0x0112  # the EXIF tag; 1 is upright
 
 SAMPLES: dict[str, str] = {

@@ -30,6 +30,9 @@ class Spelling(NamedTuple):
     suffix: str  # closes a word, such as '</w>'
 
 
+CLIP_SPELLING = Spelling(byte_level=True, metaspace=False, byte_fallback=False, suffix="</w>")
+
+
 def token_labels(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> tuple[str, ...]:
     """One label for each id; a character that is split over tokens shows as bytes, '<F0 9F>'."""
     tokens = tokenizer.convert_ids_to_tokens(list(ids))
@@ -41,6 +44,11 @@ def token_labels(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> tupl
         visible(added[index].content if index in added else _text(index, token, spelling))
         for index, token in zip(ids, tokens, strict=True)
     )
+
+
+def clip_label(token: str) -> str:
+    """The label of a token of CLIP's own tokenizer: one byte a character, '</w>' closes a word."""
+    return visible(_text(0, token, CLIP_SPELLING))
 
 
 def visible(text: str) -> str:

@@ -12,7 +12,7 @@ import transformers as hf
 from safetensors.torch import save_file
 
 from core.errors import InputError, OutOfMemoryError
-from core.models import OFFLINE, fetch, load, text, weights
+from core.models import OFFLINE, SOURCES, fetch, load, text, weights
 from tests.core.words import bert_tokenizer
 
 
@@ -109,13 +109,15 @@ def test_damaged_weights_in_the_cache_are_named_by_the_folder_to_delete(
     name, monkeypatch, tmp_path
 ):
     monkeypatch.setattr(platformdirs, "user_cache_dir", lambda *_: str(tmp_path))
-    folder = weights.cached(name)
-    folder.mkdir()
-    for file in weights.SOURCES[name].members.values():
-        (folder / file).write_text("nonsense")
+    folders = [weights.cached(part) for part in SOURCES[name]]
+    for part, folder in zip(SOURCES[name], folders, strict=True):
+        folder.mkdir()
+        for file in weights.SOURCES[part].members.values():
+            (folder / file).write_text("nonsense")
     with pytest.raises(InputError, match="delete that folder, and they are fetched") as error:
         load(name, device="cpu")
-    assert f"what lies in {folder} cannot be loaded" in str(error.value)
+    where = " and ".join(map(str, folders))
+    assert f"what lies in {where} cannot be loaded" in str(error.value)
     assert len(str(error.value).splitlines()) == 1
     if name == "smollm2":  # the only one that is unpacked as it is fetched
         with pytest.raises(InputError, match="delete that folder"):

@@ -12,7 +12,8 @@ from torch.overrides import _get_current_function_mode_stack
 from core import maps
 from core.capture import capture
 from core.errors import InputError, OutOfMemoryError
-from core.models import MODELS, OFFLINE, devices, load, weights
+from core.models import MODELS, OFFLINE, SOURCES, devices, load, weights
+from core.models.clip.loading import is_clip
 from core.models.model import Model
 from core.models.text_model import TextModel
 from core.types import Group, Output, Position, Prepared
@@ -64,17 +65,19 @@ class ByHand(Model):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_entry_says_what_it_is(name):
     entry = MODELS[name]
-    assert entry.kind in ("text", "vision")
+    assert entry.kind in ("text", "vision", "clip")
     assert entry.where == ("offline" if name in OFFLINE else "hub")
     assert entry.title.strip()
     assert entry.about.endswith(".")
-    # A name on the list is found the way its kind is: timm's by timm, the others by transformers.
+    # A name on the list is found the way its kind is: by timm, open_clip or transformers.
     assert timm.is_model(name) == (entry.kind == "vision" and entry.where == "hub")
+    assert is_clip(name, None) == (entry.kind == "clip")
 
 
 def test_models_that_need_no_hub_have_pinned_weights_and_come_first():
     assert list(MODELS)[: len(OFFLINE)] == list(OFFLINE)
-    assert set(OFFLINE) <= set(weights.SOURCES)
+    assert list(SOURCES) == list(OFFLINE)
+    assert {part for parts in SOURCES.values() for part in parts} <= set(weights.SOURCES)
 
 
 @pytest.mark.parametrize("name", ["", "   ", "\n"])

@@ -1,0 +1,176 @@
+"""CLIP models by name: open_clip's own, a repository of the hub, a local folder, or clip-mini.
+
+Source: open_clip's factory,
+https://github.com/mlfoundations/open_clip/blob/main/src/open_clip/factory.py. Files are fetched
+here, not by open_clip, so that only safetensors are read and nobody waits long.
+"""
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import open_clip
+import timm
+import torch
+from open_clip.transform import PreprocessCfg, merge_preprocess_dict
+from torch import nn
+from transformers import AutoConfig
+
+from core.errors import InputError
+from core.models import weights
+from core.models.clip.model import ClipModel
+from core.models.clip.names import HUB, Named, named, pretrained
+from core.models.clip.tokenizer import tokenizer
+from core.models.hub import check_folder, hub_file
+from core.models.quiet import quiet
+
+CLIP_MINI = "clip-mini"
+CONFIG = "open_clip_config.json"
+WEIGHTS = "open_clip_model.safetensors"
+
+
+class Plan(NamedTuple):
+    """What a model is built from."""
+
+    config: dict[str, Any]  # open_clip's 'model_cfg'
+    preprocess: Mapping[str, Any]  # what differs from open_clip's defaults
+    weights: Path
+    folder: Path | None  # a local folder, which then holds the tokenizer too
+
+
+def load_clip(
+    name: str,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    on_progress: weights.Progress | None = None,
+) -> ClipModel:
+    """A CLIP model with its weights.
+
+    Args:
+        name: 'clip-mini', 'ViT-B-32/laion2b_s34b_b79k', 'ViT-B-32:openai', 'hf-hub:owner/name', or
+            a folder with open_clip_config.json and open_clip_model.safetensors.
+        device: where it shall run.
+        dtype: what it shall compute in.
+        on_progress: clip-mini: told the share of its weights that is fetched, 0 to 1.
+
+    Raises:
+        InputError: if it is unknown (near names are suggested), has no safetensors, or cannot be
+            had.
+    """
+    if name == CLIP_MINI:
+        return _clip_mini(device, dtype, on_progress)
+    plan = _plan(name)
+    with quiet():
+        module = _module(plan, name)
+        own = tokenizer(plan.config["text_cfg"], plan.folder, name)
+    size = {"size": module.visual.image_size}
+    preprocess = PreprocessCfg(**merge_preprocess_dict(plan.preprocess, size))
+    return ClipModel(module, own, name, preprocess=preprocess, device=device, dtype=dtype)
+
+
+def is_clip(name: str, folder: Path | None) -> bool:
+    """Is this a name, or a folder, that `load_clip` takes?"""
+    if folder is not None:
+        return (folder / CONFIG).is_file()
+    repository = name.removeprefix(HUB)
+    if repository != name:
+        return not timm.is_model(repository.removeprefix("timm/").partition(".")[0])
+    return name == CLIP_MINI or named(name) is not None
+
+
+def _clip_mini(
+    device: torch.device | str, dtype: torch.dtype, on_progress: weights.Progress | None
+) -> ClipModel:
+    from core.models import clip_mini  # its parts are only needed for it
+
+    parts = clip_mini.build(on_progress)
+    return ClipModel(
+        parts.module,
+        parts.tokenizer,
+        CLIP_MINI,
+        preprocess=parts.preprocess,
+        title="clip-mini, a small offline CLIP",
+        device=device,
+        dtype=dtype,
+    )
+
+
+def _plan(name: str) -> Plan:
+    folder, repository = Path(name).expanduser(), name.removeprefix(HUB)
+    if folder.is_dir():
+        check_folder(folder, CONFIG, WEIGHTS)
+        if not (folder / WEIGHTS).is_file():
+            raise InputError(f"'{folder.name}' was wanted with a file {WEIGHTS}; it has none.")
+        return Plan(*_described(folder / CONFIG), folder / WEIGHTS, folder)
+    if repository != name:
+        described = _described(hub_file(repository, CONFIG))
+        return Plan(*described, hub_file(repository, WEIGHTS), None)
+    wanted = named(name) or Named(name, "")
+    tag = pretrained(wanted)
+    config = open_clip.get_model_config(wanted.architecture)
+    config["quick_gelu"] = bool(tag.get("quick_gelu"))
+    return Plan(config, merge_preprocess_dict({}, tag), _tagged_weights(tag, name), None)
+
+
+def _described(path: Path) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The model and its preprocessing, out of an open_clip_config.json.
+
+    Raises:
+        InputError: if it is another file.
+    """
+    try:
+        described = json.loads(path.read_text(encoding="utf-8"))
+        config, preprocess = described["model_cfg"], described.get("preprocess_cfg", {})
+        dict(config["vision_cfg"], **config["text_cfg"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f'A {CONFIG} with a "model_cfg" of vision_cfg and text_cfg was wanted; that of '
+            f"'{path.parent.name}' has none."
+        ) from error
+    return config, preprocess
+
+
+def _tagged_weights(tag: Mapping[str, Any], name: str) -> Path:
+    """The safetensors of a tag of open_clip's table, which names a repository and maybe a file."""
+    repository, _, filename = tag["hf_hub"].rpartition("/")
+    if not repository:
+        raise InputError(
+            f"'{name}' was wanted with weights in safetensors; open_clip knows it only as a "
+            "pickle, and pickles are not loaded, because they can run code."
+        )
+    return hub_file(
+        repository, str(Path(filename).with_suffix(".safetensors")) if filename else WEIGHTS
+    )
+
+
+def _module(plan: Plan, name: str) -> nn.Module:
+    """The module with its weights; every one of them must fit."""
+    config = deepcopy(plan.config)
+    vision, text = config["vision_cfg"], config["text_cfg"]
+    trunk = vision.get("timm_model_name")
+    if trunk and not timm.is_model(trunk):
+        raise InputError(f"'{name}' was wanted with an image tower of timm; it knows no '{trunk}'.")
+    vision["timm_model_pretrained"] = text["hf_model_pretrained"] = False
+    custom = bool(config.pop("custom_text", False) or text.get("hf_model_name"))
+    if text.get("hf_model_name"):
+        text["hf_model_name"] = _text_config(text["hf_model_name"], plan.folder)
+    kind = open_clip.CLIP
+    if custom:
+        kind = open_clip.CoCa if "multimodal_cfg" in config else open_clip.CustomTextCLIP
+    module = kind(**config)
+    open_clip.load_checkpoint(module, str(plan.weights), strict=True)
+    return module
+
+
+def _text_config(wanted: str, folder: Path | None) -> str:
+    """The folder with the config.json of a text tower of transformers.
+
+    Raises:
+        ValueError: if it is of no kind that the library itself has.
+    """
+    local = None if folder is None else folder / wanted
+    found = local if local and local.is_dir() else hub_file(wanted, "config.json").parent
+    AutoConfig.from_pretrained(found, trust_remote_code=False)
+    return str(found)

@@ -1,0 +1,94 @@
+"""open_clip's names for models and weights: 'ViT-B-32/laion2b_s34b_b79k', 'ViT-B-32:openai'.
+
+Source: open_clip's own tables, https://github.com/mlfoundations/open_clip/blob/main/docs/PRETRAINED.md
+"""
+
+import difflib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import open_clip
+import timm
+
+from core.errors import InputError
+from core.models.hub import PICKLES
+
+HUB = "hf-hub:"
+SHOWN = 6  # tags in one sentence
+
+
+class Named(NamedTuple):
+    """A model as open_clip names it."""
+
+    architecture: str
+    tag: str  # '' if none was given
+
+
+def named(name: str) -> Named | None:
+    """The parts of one of open_clip's names, known or nearly so; None for any other name.
+
+    A name alone that timm knows too, such as 'convnext_base', is timm's.
+    """
+    if name.startswith(HUB):
+        return None
+    known = open_clip.list_models()
+    if name.replace("/", "-") in known and not timm.is_model(name):
+        return Named(name.replace("/", "-"), "")
+    if ":" in name:
+        architecture, _, tag = name.partition(":")
+        return Named(architecture.replace("/", "-"), tag)
+    architecture, _, tag = name.rpartition("/")
+    architecture = architecture.replace("/", "-")
+    nearly = near(architecture, known) if tag else []
+    if architecture in known or architecture.lower() in {name.lower() for name in nearly}:
+        return Named(architecture, tag)
+    if nearly and _is_tag(tag):
+        return Named(architecture, tag)
+    return None
+
+
+def pretrained(wanted: Named) -> dict:
+    """What open_clip knows of these weights: where they lie, their preprocessing.
+
+    Raises:
+        InputError: if the model or the tag is unknown, or no tag was given; near ones are named.
+    """
+    architecture, tag = wanted
+    if architecture not in open_clip.list_models():
+        raise InputError(
+            f"The name of an open_clip model was wanted; it knows no '{architecture}'"
+            f"{_hint(near(architecture, open_clip.list_models()))}."
+        )
+    if tag.endswith(PICKLES):
+        raise InputError(
+            f"Weights in safetensors were wanted; '{tag}' is a pickle, which can run code when it "
+            "is opened: if you trust it, load it where it was made and save it as "
+            "open_clip_model.safetensors beside its open_clip_config.json, and give that folder."
+        )
+    tags = open_clip.list_pretrained_tags_by_model(architecture)
+    config = open_clip.get_pretrained_cfg(architecture, tag) if tag else None
+    if config:
+        return config
+    if not tags:
+        raise InputError(f"'{architecture}' was wanted with weights; open_clip knows none of it.")
+    came = f"'{tag}' came" if tag else "none came"
+    more = f" and {len(tags) - SHOWN} more" if len(tags) > SHOWN else ""
+    raise InputError(
+        f"'{architecture}' was wanted with a tag of its weights, as in '{architecture}/{tags[0]}'; "
+        f"{came}{_hint(near(tag, tags))}. It has {', '.join(tags[:SHOWN])}{more}."
+    )
+
+
+def near(name: str, known: Iterable[str]) -> list[str]:
+    """Known names that are spelt much the same, upper and lower case alike."""
+    by_lower = {other.lower(): other for other in known}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+    return [by_lower[lower] for lower in close]
+
+
+def _is_tag(tag: str) -> bool:
+    return bool(open_clip.list_pretrained_models_by_tag(tag))
+
+
+def _hint(names: list[str]) -> str:
+    return f"; near it are {', '.join(names)}" if names else ""
