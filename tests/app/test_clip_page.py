@@ -204,7 +204,7 @@ def test_an_unknown_model_is_explained_and_near_names_are_given(open_page):
 
 def test_a_text_model_is_refused_with_a_sentence(open_page):
     page = open_page("clip")
-    type_model(page, "clip_model", "minilm")
+    type_model(page, "clip_model", "minilm ")
     page.button(key="clip_run").click().run()
     assert not page.exception
     assert "pictures with texts" in page.warning[0].value
@@ -218,3 +218,22 @@ def test_the_address_keeps_labels_and_templates(open_page, monkeypatch):
     fresh.switch_page("views/clip.py").run()
     assert fresh.text_area(key="clip_labels").value == "one\ntwo"
     assert looked(fresh).asked.templates == ("a {}!",)
+
+
+def test_labels_of_a_file_fill_the_field(open_page):
+    page = open_page("clip")
+    data = '\ufefflabel;count\n"a cat, asleep";3\nça va;4\n'.encode()
+    page.file_uploader(key="clip_label_file").set_value([("labels.csv", data, "text/csv")]).run()
+    assert not page.exception
+    assert page.text_area(key="clip_labels").value == "a cat, asleep\nça va"
+    page.file_uploader(key="clip_label_file").set_value([("x.csv", b"\x00\x01", "text/csv")]).run()
+    assert not page.exception
+    assert "x" in page.warning[0].value
+
+
+def test_a_ready_list_fills_the_field(open_page):
+    page = open_page("clip")
+    group(page, "clip_ready").set_value("CIFAR-10").run()
+    assert page.text_area(key="clip_labels").value.splitlines()[:2] == ["airplane", "automobile"]
+    page.button(key="clip_run").click().run()
+    assert len(looked(page).asked.labels) == 10

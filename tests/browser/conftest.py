@@ -3,6 +3,7 @@
 import base64
 import io
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from core import models
 from core.picture.encode import encode_each
 from core.picture.html import offline_html
 from core.picture.views import Photo, ViewData, mosaic_data
+from tests.browser.app_page import Visit, opener
 from tests.browser.canvas_page import TOKENS
+from tests.test_start import ROOT, started
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -36,6 +40,25 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def visit(chromium: Browser, tmp_path_factory) -> Iterator[Callable[..., Visit]]:
+    """Opens pages of one running app; no page may fail or ask another host for anything."""
+    if not all(models.ready(name) for name in ("minilm", "focus-vit", "clip-mini")):
+        pytest.skip("the weights are not here: make weights")
+    visits: list[Visit] = []
+    command = [sys.executable, "-m", "streamlit", "run", "app/main.py"]
+    with started(command, ROOT, tmp_path_factory.mktemp("app") / "log") as address:
+        open_page = opener(chromium, address)
+
+        def opened(*args, **options) -> Visit:
+            visits.append(open_page(*args, **options))
+            return visits[-1]
+
+        yield opened
+        assert [error for visit in visits for error in visit.errors] == []
+        assert [url for visit in visits for url in visit.elsewhere] == []
 
 
 @pytest.fixture

@@ -2,39 +2,18 @@
 
 import re
 import shutil
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from skimage import data, io
 
 from core.models import weights
-from tests.browser.app_page import PATIENCE, SCREENSHOTS, Visit, opener
-from tests.test_start import ROOT, started
+from tests.browser.app_page import PATIENCE, SCREENSHOTS
+from tests.test_start import ROOT
 
 pytestmark = pytest.mark.browser
 OWN, LINEAR = "the model's own", "Linear"
-
-
-@pytest.fixture(scope="module")
-def visit(chromium: Browser, tmp_path_factory) -> Iterator[Callable[..., Visit]]:
-    """Opens pages of one running app; no page may fail or ask another host for anything."""
-    if not (weights.ready("minilm") and weights.ready("focus-vit")):
-        pytest.skip("the weights are not here: make weights")
-    visits: list[Visit] = []
-    command = [sys.executable, "-m", "streamlit", "run", "app/main.py"]
-    with started(command, ROOT, tmp_path_factory.mktemp("app") / "log") as address:
-        open_page = opener(chromium, address)
-
-        def opened(*args, **options) -> Visit:
-            visits.append(open_page(*args, **options))
-            return visits[-1]
-
-        yield opened
-        assert [error for visit in visits for error in visit.errors] == []
-        assert [url for visit in visits for url in visit.elsewhere] == []
 
 
 def test_a_sentence_a_head_a_token_and_another_mechanism(visit):

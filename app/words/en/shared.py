@@ -17,8 +17,8 @@ WORDS = {
     "palette": "Palette",
     "palette_help": "Perceptually even, and safe for colour-blind eyes.",
     "model": "Model",
-    "model_help": "Choose one of the list, or type the usual name of any model of transformers "
-    "or timm, or a local folder with safetensors.",
+    "model_help": "Choose one of the list, or type the usual name of any model of transformers, "
+    "timm or open_clip, or a local folder with safetensors.",
     "from_hub": "{title} (from the hub)",
     "run": "Run",
     "cancel": "Cancel",
