@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from textwrap import wrap
+from typing import Any, NamedTuple
+from unicodedata import east_asian_width
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,6 +14,9 @@ from app.words import say
 from core.picture.palettes import table
 
 LETTERS = 20  # of a name on an axis; a longer one would leave no room for what it names
+LINE = 28  # letters of a line in a chart as narrow as 200 pixels
+MOST_CELLS = 200_000  # sent as they are: with names and pictures that is under 2 MB
+MOST_SIDE = 1_000  # rows or columns sent: no screen shows more, and their names are sent too
 MOST_PICTURES = 24  # along an axis: more could not be told apart
 BESIDE = 40  # pixels left of the rows and above the columns that their pictures may fill
 ACCENT = "#e8590c"  # shows on every colour of the palettes, in both themes
@@ -24,6 +29,34 @@ BARE = {
     "dragmode": False,
     "hovermode": "closest",
 }
+NUMBERS = {"l": 50, "r": 66}  # pixels beside the bars: `-0.273`, `<0.001 %`
+HEAD = 20  # pixels of the titles over the bars
+DOWN = 0.24  # of a row's height: bars stand below the name
+
+
+class Steps(NamedTuple):
+    """How many rows and columns are drawn as one."""
+
+    rows: int
+    columns: int
+
+
+def steps_for(shape: tuple[int, ...]) -> Steps:
+    """The least steps that keep a matrix small enough to send; as square as it was."""
+    rows, columns = (-(-side // MOST_SIDE) for side in shape)
+    while True:
+        high, wide = -(-shape[0] // rows), -(-shape[1] // columns)
+        if high * wide <= MOST_CELLS:
+            return Steps(rows, columns)
+        rows, columns = rows + (high >= wide), columns + (wide >= high)
+
+
+def pooled(
+    values: Float[np.ndarray, "row column"], steps: Steps
+) -> Float[np.ndarray, "row column"]:
+    """The largest value of each block: in a mean, the one pair that fits would vanish."""
+    rows, columns = map(np.arange, (0, 0), values.shape, steps)
+    return np.maximum.reduceat(np.maximum.reduceat(values, rows, axis=0), columns, axis=1)
 
 
 def name_axis(names: Sequence[str], **options: Any) -> dict[str, Any]:
@@ -69,6 +102,20 @@ def readable(name: str) -> str:
     return escape(shortened(name, 60))
 
 
+def broken(name: str) -> str:
+    """The same in lines that a narrow chart has room for."""
+    return "<br>".join(map(escape, wrap(shortened(name, 60), fitting(name))))
+
+
+def percent(share: float) -> str:
+    """A probability in percent, with two digits where they tell something."""
+    value = 100 * share
+    if value < 0.001 or 99.9 < value < 100:
+        return say("chart_percent_least" if value < 1 else "chart_percent_most")
+    digits = ".1f" if 99 <= value < 100 else ".0f" if value >= 10 else ".2g"
+    return say("chart_percent", value=format(round(value, 3), digits))
+
+
 def numbers(
     cosine: Float[np.ndarray, "*shape"], probability: Float[np.ndarray, "*shape"] | None
 ) -> list[str]:
@@ -77,7 +124,7 @@ def numbers(
     if probability is None:
         return told
     both = zip(told, probability.ravel().tolist(), strict=True)
-    return [f"{text}, {say('chart_probability', value=share)}" for text, share in both]
+    return [f"{text}, {say('chart_probability', value=percent(share))}" for text, share in both]
 
 
 def row_images(urls: Sequence[str]) -> list[dict[str, Any]]:
@@ -107,14 +154,8 @@ def every(urls: Sequence[str]) -> list[tuple[int, int, str]]:
 
 def cell_ring(row: int, column: int) -> dict[str, Any]:
     """A frame round the chosen cell."""
-    return {
-        "type": "rect",
-        "x0": column - 0.5,
-        "x1": column + 0.5,
-        "y0": row - 0.5,
-        "y1": row + 0.5,
-        "line": {"color": ACCENT, "width": 3},
-    }
+    place = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    return {"type": "rect", **place, "line": {"color": ACCENT, "width": 3}}
 
 
 def colour_scale(palette: str) -> list[list[Any]]:
@@ -123,60 +164,84 @@ def colour_scale(palette: str) -> list[list[Any]]:
     return [[step / 17, "rgb({}, {}, {})".format(*rgb)] for step, rgb in enumerate(colours)]
 
 
-def colour_bar(low: float, high: float) -> dict[str, Any]:
+def colour_bar(low: float, high: float, shown: str) -> dict[str, Any]:
     """Below the cells, where a narrow screen has room; numbers at both ends and between."""
     values = [low, (low + high) / 2, high]
+    place = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "ypad": 8}
     return {
+        **place,
         "orientation": "h",
-        "x": 0,
-        "xanchor": "left",
-        "y": 0,
-        "yanchor": "top",
-        "ypad": 8,
         "len": 0.6,
         "thickness": 8,
         "outlinewidth": 0,
         "tickvals": values,
-        "ticktext": [f"{value:.2f}" for value in values],
-        "title": {"side": "bottom"},
+        "ticktext": [f"{value:.2f}" if shown == "cosine" else percent(value) for value in values],
+        "title": {"side": "bottom", "text": say(f"chart_{shown}_axis")},
     }
 
 
 def add_bars(
     figure: go.Figure,
     panel: int,
-    names: Sequence[str],
     values: Float[np.ndarray, " label"],
+    numbers: Sequence[str],
     texts: Sequence[str],
-    *,
-    title: str,
     spread: Float[np.ndarray, " label"] | None = None,
 ) -> None:
-    """Bars from 0 with their number behind the error bar, as one panel counted from 1."""
-    numbers = [f" {value:.3f}" for value in values.tolist()]
-    reach = values if spread is None else values + spread
-    ends = np.maximum(reach, 0.0)
-    hover = {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>"}
-    error = (
-        None
-        if spread is None
-        else {"array": spread, "thickness": 2, "width": 3, "color": "#6b7280"}
-    )
+    """Bars from 0 as panel 1 or 2, their numbers at its outer side; hover works in a whole row."""
+    rows = np.arange(len(values))
+    reach = np.zeros_like(values) if spread is None else spread
+    low, high = float((values - reach).min(initial=0)), float((values + reach).max(initial=0))
+    room = 0.04 * (high - low) or 1e-6
+    low, high = low - room, high + room
+    error = spread if spread is None else {"array": spread, "thickness": 2, "width": 3}
     bars = go.Bar(
-        x=values, y=names, orientation="h", marker_color=COLOURS[panel - 1], error_x=error, **hover
-    )
-    # Plotly writes a bar's own number over its error bar.
-    written = go.Scatter(
-        x=ends, y=names, text=numbers, mode="text", textposition="middle right", hoverinfo="skip"
-    )
-    figure.add_traces([bars, written], rows=1, cols=panel)
-    low, high = min(0.0, float(values.min())), max(float(ends.max()), 1e-6)
-    figure.update_xaxes(
-        range=[low * 1.1, high * 1.5],
-        title={"text": say(title), "standoff": 2},
-        showgrid=False,
-        showticklabels=False,
-        fixedrange=True,
-        ticks="",
-        col=panel,
-    )
+        x=values, y=rows + DOWN, width=0.34, orientation="h", marker_color=COLOURS[panel - 1],
+        error_x=error, error_x_color="#6b7280", hoverinfo="skip",
+    )  # fmt: skip
+    # A short bar is hard to point at.
+    whole = go.Bar(
+        x=[high - low] * len(rows), base=low, y=rows, width=1, orientation="h",
+        marker={"color": CLEAR, "line": {"width": 0}}, hovertext=texts,
+        hovertemplate="%{hovertext}<extra></extra>",
+    )  # fmt: skip
+    # Each row a line of its own: one through all of them would cross the names.
+    ends = [end for row in rows + DOWN for end in (row - 0.2, row + 0.2, None)]
+    zero = go.Scatter(
+        x=[0, 0, None] * len(rows), y=ends, mode="lines", line={"color": "#8b93a1", "width": 1},
+        hoverinfo="skip",
+    )  # fmt: skip
+    figure.add_traces([bars, whole, zero], rows=1, cols=panel)
+    bare = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": "", "col": panel}
+    figure.update_xaxes(range=[low, high], showticklabels=False, **bare)
+    figure.update_yaxes(
+        range=[len(rows) - 0.5, -0.5], tickvals=rows + DOWN, ticktext=numbers, tickfont_size=12,
+        side=("left", "right")[panel - 1], automargin=False, **bare,
+    )  # fmt: skip
+
+
+def bar_names(labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Each label's name over its bars, from the left edge on, so that it has the whole width."""
+    place = {"x": 0, "xanchor": "left", "xshift": 4 - NUMBERS["l"], "yanchor": "top"}
+    place |= {"xref": "paper", "yref": "y", "showarrow": False, "font_size": 13}
+    return [
+        {**place, "text": escape(shortened(label, fitting(label))), "y": row - 0.5}
+        for row, label in enumerate(labels)
+    ]
+
+
+def fitting(name: str) -> int:
+    """Letters of the name that a narrow chart has room for: Chinese ones are twice as wide."""
+    return LINE // 2 if any(east_asian_width(letter) in "WF" for letter in name) else LINE
+
+
+def bar_titles(panels: int) -> list[dict[str, Any]]:
+    """What the bars of each colour are, at the outer edges, where the two cannot meet."""
+    left = {"x": 0, "xanchor": "left", "xshift": 4 - NUMBERS["l"]}
+    right = {"x": 1, "xanchor": "right", "xshift": NUMBERS["r"] - 4}
+    place = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False}
+    titles = (say("chart_cosine_axis"), say("chart_probability_axis"))
+    return [
+        {**place, **end, "text": f'<span style="color:{colour}">■</span> {title}', "font_size": 12}
+        for end, colour, title in list(zip((left, right), COLOURS, titles, strict=True))[:panels]
+    ]

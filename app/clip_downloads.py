@@ -1,37 +1,45 @@
 """Downloads of the CLIP page: all scores with their settings, and heat maps."""
 
+from typing import Any
+
 import streamlit as st
-from core.zero_shot.report import clip_html, matrix_png
 
 from app import clip_loaders, downloads
 from app.clip_loaders import Looked
 from app.clip_reasons import Heat, Question, scale_of
-from app.loaders import Shown
+from app.picture_loaders import Shown
 from app.words import say
 from core.picture.heat import heat_png
+from core.zero_shot.report import clip_html, matrix_png
 from core.zero_shot.table import Settings, scores_csv
 
 
 def of_scores(looked: Looked, shown: dict[str, Shown]) -> None:
     """Every score as numbers, as a picture, and as a page that opens offline."""
     palette = st.session_state["shared_palette"]
-    names = [each.picture.name for each in shown.values()]
+    names = [each.title for each in shown.values()]
+    small = lambda: [clip_loaders.thumbnail(each) for each in shown.values()]  # noqa: E731
+    scores, settings, view = looked.look.scores, looked.settings, as_shown(looked)
     files = {
-        "CSV": ("csv", "text/csv", lambda: scores_csv(looked.look.scores, names, looked.settings)),
+        "CSV": ("csv", "text/csv", lambda: scores_csv(scores, names, settings)),
         "PNG": (
             "png",
             "image/png",
-            lambda: matrix_png(looked.look.scores, names, looked.settings, palette),
+            lambda: matrix_png(scores, names, settings, palette, **view),
         ),
-        "HTML": ("html", "text/html", lambda: page(looked, shown, names, palette)),
+        "HTML": (
+            "html",
+            "text/html",
+            lambda: clip_html(scores, names, small(), settings, palette, **view),
+        ),
     }
     downloads.buttons(files, f"{looked.asked.model}-scores", "clip", say("clip_downloads"))
 
 
-def page(looked: Looked, shown: dict[str, Shown], names: list[str], palette: str) -> str:
-    """The offline page."""
-    small = [clip_loaders.thumbnail(each.digest, each.picture) for each in shown.values()]
-    return clip_html(looked.look.scores, names, small, looked.settings, palette)
+def as_shown(looked: Looked) -> dict[str, Any]:
+    """The order and the number of the matrix, where it was looked at."""
+    asked, order, value = st.session_state.get("clip_on_screen", (None, None, None))
+    return {"order": order, "shown": value} if asked == looked.asked else {}
 
 
 def of_heat(question: Question, found: Heat, shown: Shown, title: str, settings: Settings) -> None:

@@ -1,19 +1,22 @@
 """Inputs of the CLIP page: pictures, labels, templates and the model; all of it survives."""
 
+from urllib.parse import quote
+
 import streamlit as st
 
-from app import clip_loaders, gallery, shared
+from app import clip_loaders, gallery, picture_loaders, shared
 from app.clip_loaders import Asked
-from app.loaders import Shown
+from app.picture_loaders import Shown
 from app.words import say
 from core.errors import InputError
-from core.models.images import SAMPLES, sample_picture
+from core.models.images import SAMPLES
 from core.zero_shot.labels import READY, LabelList, labels_from_file, parse_labels
 from core.zero_shot.templates import TEMPLATES, parse_templates
 
 LABELS = "cat\nastronaut\ncup of coffee\nrocket\ndog\nbicycle\ncastle\npiano"
 OWN = "own"  # the visitor's own templates
-LINK_CHARACTERS = 1500  # longer addresses do not survive everywhere
+LINK_BYTES = 1500  # longer addresses do not survive everywhere
+NOTES = 4  # notes on pictures that are shown
 THUMBNAILS = 12  # pictures shown beside the labels
 
 
@@ -23,7 +26,8 @@ def from_link() -> None:
     if state.get("clip_linked"):
         return
     state["clip_linked"] = True
-    state.setdefault("clip_labels", query.get("labels", LABELS))
+    ready = READY.get(query.get("list", ""))
+    state.setdefault("clip_labels", "\n".join(ready) if ready else query.get("labels", LABELS))
     if "templates" in query:
         known = query["templates"] in TEMPLATES
         state["clip_templates"] = query["templates"] if known else OWN
@@ -34,19 +38,27 @@ def from_link() -> None:
 
 
 def to_link(asked: Asked) -> None:
-    """Write the labels, templates and model into the page's address, if they fit."""
+    """Write what was asked for into the page's address, as far as it fits; say what does not."""
     labels, template = "\n".join(asked.labels), st.session_state["clip_templates"]
-    templates = "\n".join(asked.templates) if template == OWN else template
-    if len(labels) + len(templates) > LINK_CHARACTERS:
-        st.query_params.clear()
-        return
-    st.query_params.from_dict({"labels": labels, "templates": templates, "model": asked.model})
+    link = {"model": asked.model}
+    link["templates"] = "\n".join(asked.templates) if template == OWN else template
+    ready = next((name for name, names in READY.items() if names == asked.labels), None)
+    if ready is not None:
+        link["list"] = ready
+    elif len(quote(labels)) <= LINK_BYTES:
+        link["labels"] = labels
+    else:
+        st.caption(say("clip_link_long"))
+    if len(quote(link["templates"])) > LINK_BYTES:
+        del link["templates"]
+    if st.query_params.to_dict() != link:
+        st.query_params.from_dict(link)
 
 
 def pictures() -> dict[str, Shown]:
     """The visitor's pictures and the samples that are switched on."""
     gallery.add("clip")
-    own = gallery.opened()
+    own = gallery.opened("clip")
     state = st.session_state
     if state.get("clip_own_pictures") != bool(own):  # the first own picture puts the samples away
         state["clip_own_pictures"] = bool(own)
@@ -61,8 +73,13 @@ def pictures() -> dict[str, Shown]:
         persist_state="session",
         label_visibility="collapsed",
     )
-    shown = own | {name: Shown(sample_picture(name), f"sample/{name}") for name in chosen}
+    shown = own | {name: picture_loaders.sample(name) for name in chosen}
     strip(shown)
+    notes = [note for each in shown.values() for note in each.notes]
+    for note in notes[:NOTES]:
+        st.caption(shared.plain(note))
+    if len(notes) > NOTES:
+        st.caption(say("clip_notes_more", count=len(notes) - NOTES))
     return shown
 
 
@@ -70,7 +87,7 @@ def strip(shown: dict[str, Shown]) -> None:
     """The first pictures, small; and how many more there are."""
     some = list(shown.items())[:THUMBNAILS]
     if some:
-        images = [clip_loaders.thumbnail(each.digest, each.picture) for _, each in some]
+        images = [clip_loaders.thumbnail(each) for _, each in some]
         st.image(images, width=88)
     if len(shown) > len(some):
         st.caption(say("clip_more_pictures", count=len(shown), shown=len(some)))
@@ -120,8 +137,9 @@ def label_sources() -> None:
 
 
 def template_picker() -> tuple[str, str]:
-    """The name of a list of templates, and the visitor's own lines."""
+    """The name of a list of templates, and the visitor's own lines, which it may name."""
     st.session_state.setdefault("clip_templates", list(TEMPLATES)[1])
+    st.session_state.setdefault("clip_own", "a photo of a {}\na drawing of a {}")
     name = st.selectbox(
         say("clip_templates"),
         [*TEMPLATES, OWN],
@@ -130,15 +148,14 @@ def template_picker() -> tuple[str, str]:
         persist_state="session",
         help=say("clip_templates_help"),
     )
-    if name != OWN:
-        return name, ""
-    st.session_state.setdefault("clip_own", "a photo of a {}\na drawing of a {}")
-    text = st.text_area(
-        say("clip_own_lines"),
-        key="clip_own",
-        persist_state="session",
-        help=say("clip_own_help"),
-    )
+    with st.expander(say("clip_own_lines"), expanded=name == OWN):
+        text = st.text_area(
+            say("clip_own_lines"),
+            key="clip_own",
+            persist_state="session",
+            help=say("clip_own_help"),
+            label_visibility="collapsed",
+        )
     return name, text
 
 
@@ -151,8 +168,8 @@ def read_templates(name: str, own: str) -> tuple[str, ...]:
     return parse_templates(own) if name == OWN else TEMPLATES[name]
 
 
-def labels_and_model() -> tuple[str, str]:
-    """The form: the labels, one a line, and the model; both wait for Run."""
+def form() -> tuple[str, tuple[str, str], str]:
+    """The labels, one a line, the templates and the model; all of them wait for Run."""
     with st.form("clip_form", border=False):
         text = st.text_area(
             say("clip_labels"),
@@ -161,10 +178,11 @@ def labels_and_model() -> tuple[str, str]:
             persist_state="session",
             help=say("clip_labels_help"),
         )
+        templates = template_picker()
         model = shared.model_picker("clip", "clip")
         if st.form_submit_button(say("run"), type="primary", key="clip_run", width="stretch"):
             shared.start_again("clip")
-    return text, model
+    return text, templates, model
 
 
 def read_labels(text: str) -> LabelList:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app import loaders
-from app.loaders import Kept, Shown, Tell, Wait, Wanted, Work
+from app.loaders import Kept, Tell, Wait, Wanted, Work
+from app.picture_loaders import Shown
 from app.store import Store
 from app.words import say
 from core import models
 from core.errors import InputError
 from core.models.clip.model import ClipModel
-from core.models.images import Picture
 from core.picture.thumbnail import thumbnail as small
 from core.zero_shot.encodings import Encodings
 from core.zero_shot.look import Look, look
@@ -20,6 +20,7 @@ from core.zero_shot.table import Settings, settings_of
 
 ENCODING_BYTES = 500_000_000  # vectors of the latest pictures and prompts
 LOOK_BYTES = 500_000_000
+THUMBNAIL_BYTES = 50_000_000
 CARD = 320  # pixels of a picture in a list; an axis takes smaller ones
 
 
@@ -79,14 +80,15 @@ def look_for(asked: Asked, shown: dict[str, Shown], tell: Tell, wait: Wait) -> L
         InputError: if the model, the pictures, the labels or the mechanism do not allow it.
     """
     model = clip_for(asked, tell)
-    pictures = [(name_of(each), each.picture) for each in shown.values()]
-    with loaders.turns().turn(wait):
-        found = look(
-            model, encodings(), pictures, asked.labels, asked.templates,
-            mechanism=asked.mechanism,
-            on_pictures=lambda share: tell("encoding_pictures", share),
-            on_texts=lambda share: tell("encoding_texts", share),
-        )  # fmt: skip
+    # Opened only where the model has not seen them yet: many large ones do not fit at once.
+    pictures = [(each.key, lambda each=each: each.picture) for each in shown.values()]
+    found = look(
+        model, encodings(), pictures, asked.labels, asked.templates,
+        mechanism=asked.mechanism,
+        on_pictures=lambda share: tell("encoding_pictures", share),
+        on_texts=lambda share: tell("encoding_texts", share),
+        turn=lambda: loaders.turns().turn(wait),
+    )  # fmt: skip
     looked = Looked(asked, found, settings_of(model, asked.mechanism, asked.templates))
     looks().put(asked, looked)
     return looked
@@ -109,7 +111,7 @@ def image_run(asked: Asked, shown: Shown, tell: Tell, wait: Wait) -> Kept:
     Raises:
         InputError: if the tower has no attention that can be recorded.
     """
-    wanted = asked.of(name_of(shown))
+    wanted = asked.of(shown.key)
     kept = loaders.runs().get(wanted)
     return kept or loaders.run_for(wanted, shown.picture, tell, wait)
 
@@ -125,12 +127,15 @@ def text_run(asked: Asked, prompt: str, tell: Tell, wait: Wait) -> Kept:
     return kept or loaders.run_for(wanted, [prompt], tell, wait)
 
 
-def name_of(shown: Shown) -> str:
-    """What tells a picture from all others."""
-    return f"{shown.picture.name} {shown.picture.size} {shown.digest}"
+@dataclass(frozen=True)
+class Ranking:
+    """Pictures by their cosine with some words, and the words that were not read."""
+
+    pictures: list[Ranked]
+    cut: str
 
 
-def ranked(looked: Looked, words: str, tell: Tell, wait: Wait) -> list[Ranked]:
+def ranked(looked: Looked, words: str, tell: Tell, wait: Wait) -> Ranking:
     """The pictures' numbers and cosines with the words, the nearest first.
 
     Raises:
@@ -142,10 +147,20 @@ def ranked(looked: Looked, words: str, tell: Tell, wait: Wait) -> list[Ranked]:
     model = clip_for(looked.asked, tell)
     with loaders.turns().turn(wait):
         query = encodings().texts(model, [prompt], looked.asked.mechanism, None)[0]
-    return ranking(query, looked.look.pictures)
+    return Ranking(ranking(query, looked.look.pictures), model.cut_words(prompt)[1])
 
 
-@st.cache_resource(max_entries=2048, show_spinner=False)
-def thumbnail(digest: str, _picture: Picture, side: int = CARD) -> str:
-    """A small copy as a data URL; `digest` names the content."""
-    return small(_picture, side)
+def thumbnail(shown: Shown, side: int = CARD) -> str:
+    """A small copy of a picture as a data URL."""
+    key = (shown.key, side)
+    url = thumbnails().get(key)
+    if url is None:
+        url = small(shown.picture, side)
+        thumbnails().put(key, url)
+    return url
+
+
+@st.cache_resource
+def thumbnails() -> Store:
+    """Small copies, by picture and size."""
+    return Store(THUMBNAIL_BYTES, len)

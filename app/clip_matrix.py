@@ -10,7 +10,7 @@ from jaxtyping import Float
 from app import charts, clip_loaders, shared
 from app.choosing import chooser
 from app.clip_loaders import Looked
-from app.loaders import Shown
+from app.picture_loaders import Shown
 from app.words import say
 from core.picture.thumbnail import SIDE
 from core.zero_shot import similarity
@@ -38,6 +38,11 @@ def show(looked: Looked, shown: dict[str, Shown]) -> None:
         sides = matrix(looked, shown, pair)
         order = similarity.order(sides.values, how, symmetric=pair != PAIRS[0])
         chart = figure(looked, sides, order, pair, value)
+        note = charts.pooled_note(sides.values.shape)
+        if note:
+            st.caption(note)
+        if pair == PAIRS[0]:
+            st.session_state["clip_on_screen"] = (looked.asked, order, value)
         options = {
             "key": f"clip_figure_{pair}_{how}_{hash(looked.asked)}",
             "config": {"displayModeBar": False},
@@ -49,7 +54,7 @@ def show(looked: Looked, shown: dict[str, Shown]) -> None:
             st.plotly_chart(chart, **options)
         else:
             st.caption(say("clip_click"))
-            choose_in(chart, order, options)
+            choose_in(chart, sides, order, options)
         if pair == PAIRS[0]:
             recall(looked)
 
@@ -73,13 +78,13 @@ def figure(looked: Looked, sides: Sides, order: Order, pair: str, value: str) ->
     )
 
 
-def choose_in(chart: go.Figure, order: Order, options: dict[str, Any]) -> None:
+def choose_in(chart: go.Figure, sides: Sides, order: Order, options: dict[str, Any]) -> None:
     """A chart whose cells can be clicked."""
 
     def take() -> None:
         cell = charts.cell_of(st.session_state[options["key"]])
         if cell is not None:
-            open_why(int(order.rows[cell.row]), int(order.columns[cell.column]))
+            open_why(sides.rows[order.rows[cell.row]], sides.columns[order.columns[cell.column]])
             st.session_state["clip_clicked"] = True
 
     st.plotly_chart(chart, on_select=take, selection_mode="points", **options)
@@ -101,17 +106,19 @@ def controls(looked: Looked) -> tuple[str, str, str]:
 
 def matrix(looked: Looked, shown: dict[str, Shown], pair: str) -> Sides:
     """The cosines and names of what was chosen."""
-    names = [each.picture.name for each in shown.values()]
-    small = [clip_loaders.thumbnail(each.digest, each.picture, SIDE) for each in shown.values()]
+    names = [each.title for each in shown.values()]
+    small = [clip_loaders.thumbnail(each, SIDE) for each in shown.values()]
     labels = list(looked.asked.labels)
     if pair == "pictures_pictures":
+        charts.require_square(len(names))
         return Sides(looked.look.among_pictures(), names, names, small, small)
     if pair == "texts_texts":
+        charts.require_square(len(labels))
         return Sides(looked.look.among_texts(), labels, labels, [], [])
     return Sides(looked.look.scores.cosine, names, labels, small, [])
 
 
-def open_why(picture: int, label: int) -> None:
+def open_why(picture: str, label: str) -> None:
     """Show why a picture and a label have their score."""
     state = st.session_state
     state["clip_picture"], state["clip_label"], state["clip_section"] = picture, label, "why"

@@ -8,11 +8,13 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
-from app import loaders
-from app.clip_loaders import Asked, Looked, clip_for, name_of
-from app.loaders import Shown, Tell, Wait
+from app import loaders, picture_loaders
+from app.clip_loaders import Asked, Looked, clip_for
+from app.loaders import Kept, Tell, Wait
+from app.picture_loaders import Shown
 from app.store import Store
 from core.explain.method import Method, explain
+from core.explain.reader import last_attention
 from core.explain.relevance import image_relevance, text_relevance
 from core.models.geometry import Geometry
 from core.picture.views import Photo
@@ -124,26 +126,29 @@ def heads_for(question: Question, looked: Looked, shown: Shown, tell: Tell, wait
 def photo(question: Question, shown: Shown, prepared: Prepared) -> Photo:
     """The picture as the browser gets it."""
     name = f"{question.asked.model} {question.picture}"
-    return loaders.photo_of(name, shown.picture, prepared.geometry)
+    return picture_loaders.photo_of(name, shown.picture, prepared.geometry)
 
 
 def tokens_for(
-    looked: Looked, index: int, shown: Shown, prompt: str, tell: Tell, wait: Wait
+    looked: Looked, kept: Kept, index: int, shown: Shown, reading: str, tell: Tell, wait: Wait
 ) -> Tokens:
-    """How much each token of a prompt counts for its cosine with a picture.
+    """How much each token of a prompt counts for its cosine with a picture, or is looked at.
 
     Raises:
         InputError: if the text tower has no attention.
     """
-    key = (looked.asked, name_of(shown), prompt)
+    key = (looked.asked, kept.wanted, shown.key, reading)
     found = heats().get(key)
     if found is None:
-        model = clip_for(looked.asked, tell)
-        with loaders.turns().turn(wait):
-            prepared = model.text.prepare([prompt])
+        model, prepared = clip_for(looked.asked, tell), kept.run.prepared
+        if reading == "attention":
+            values = last_attention(model.text, kept.run)
+        else:
             direction = looked.look.pictures[index]
-            relevance = text_relevance(model, prepared, direction, looked.asked.mechanism)
+            with loaders.turns().turn(wait):
+                relevance = text_relevance(model, prepared, direction, looked.asked.mechanism)
+            values = relevance.positions
         labels = tuple(position.label for position in prepared.groups[0].keys[0])
-        found = Tokens(labels, relevance.positions)
+        found = Tokens(labels, values)
         heats().put(key, found)
     return found

@@ -3,9 +3,9 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import clip_loaders, shared
+from app import clip_loaders, clip_words, shared
 from app.clip_loaders import Looked
-from app.loaders import Shown
+from app.picture_loaders import Shown
 from app.words import say
 
 SHOWN = 24  # pictures of the ranking that are drawn
@@ -20,16 +20,20 @@ def show(looked: Looked, shown: dict[str, Shown], slot: DeltaGenerator) -> None:
     )
     with shared.guarded():
         with shared.progress(looked.asked.model, slot, "clip_rank") as (tell, wait):
-            ranked = clip_loaders.ranked(looked, words, tell, wait)
+            found = clip_loaders.ranked(looked, words, tell, wait)
+        if found.cut:
+            clip_words.show_cut("", found.cut, looked.look.facts.context)
         pictures = list(shown.values())
         with st.container(horizontal=True):
-            for rank, (index, cosine) in enumerate(ranked[:SHOWN], start=1):
+            for rank, (index, cosine) in enumerate(found.pictures[:SHOWN], start=1):
                 with st.container(width=WIDTH, border=True):
                     place(pictures[index], rank, cosine)
+        if len(pictures) > SHOWN:
+            st.caption(say("clip_more_ranked", shown=SHOWN, count=len(pictures)))
 
 
 def place(shown: Shown, rank: int, cosine: float) -> None:
     """One picture of the ranking."""
-    st.image(clip_loaders.thumbnail(shown.digest, shown.picture), width="stretch")
-    name = shared.plain(shown.picture.name)
+    st.image(clip_loaders.thumbnail(shown), width="stretch")
+    name = shared.plain(shown.title)
     st.caption(say("clip_rank", rank=rank, name=name, cosine=cosine))

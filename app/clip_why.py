@@ -5,16 +5,15 @@ from typing import NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import clip_downloads, clip_loaders, clip_reasons, heads, patches, shared
+from app import clip_downloads, clip_loaders, clip_reasons, clip_words, patches, shared
 from app.choosing import chooser
 from app.clip_loaders import Looked
 from app.clip_reasons import Question
 from app.components import attention_canvas as canvas
-from app.loaders import Shown
+from app.picture_loaders import Shown
 from app.words import say
 from core.explain.method import Method
-from core.picture.scene import OFFLINE_LOOK, heat_scene, relevance_scene, token_scene
-from core.zero_shot.templates import fill
+from core.picture.scene import OFFLINE_LOOK, heat_scene, relevance_scene
 
 METHODS = ("similarity", "relevance")
 HEADS = ("attention", "parts")
@@ -37,8 +36,12 @@ def show(looked: Looked, shown: dict[str, Shown], slot: DeltaGenerator) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left, shared.guarded():
         heat(looked, picture, chosen, slot)
+    kept = None
     with right, shared.guarded():
-        words(looked, picture, chosen, slot)
+        kept = clip_words.show(looked, picture, (chosen.picture, chosen.label), slot)
+    if kept is not None:
+        with shared.guarded():
+            clip_words.text_heads(kept)
     with shared.guarded():
         st.subheader(say("clip_heads"), help=say("clip_heads_help"))
         image_heads(looked, picture, chosen, slot)
@@ -67,40 +70,38 @@ def image_heads(looked: Looked, picture: Shown, chosen: Chosen, slot: DeltaGener
 
 def ask(looked: Looked, picture: Shown, chosen: Chosen, method: Method) -> Question:
     """Which score is explained, and how."""
-    name = clip_loaders.name_of(picture)
+    name = picture.key
     return Question(looked.asked, name, chosen.label, chosen.other, method)
 
 
 def choose(looked: Looked, pictures: list[Shown]) -> Chosen:
-    """The cell that is explained: the one that was clicked, or chosen here."""
-    state, labels = st.session_state, looked.asked.labels
-    state["clip_picture"] = min(state.get("clip_picture", 0), len(pictures) - 1)
-    best = int(looked.look.scores.best(1)[state["clip_picture"], 0])
-    if state.get("clip_label", len(labels)) >= len(labels):
-        state["clip_label"] = best
+    """The cell that is explained: the one that was clicked, or chosen here.
+
+    Kept by name: a number would mean another label once the labels change.
+    """
+    state, labels = st.session_state, list(looked.asked.labels)
+    titles = [picture.title for picture in pictures]
+    if state.get("clip_picture") not in titles:
+        state["clip_picture"] = titles[0]
     first, second, third = st.columns(3)
-    picture = first.selectbox(
-        say("clip_picture"),
-        range(len(pictures)),
-        format_func=lambda index: pictures[index].picture.name,
-        key="clip_picture",
-        persist_state="session",
+    picture = titles.index(
+        first.selectbox(say("clip_picture"), titles, key="clip_picture", persist_state="session")
     )
-    label = second.selectbox(
-        say("clip_label"),
-        range(len(labels)),
-        format_func=lambda index: labels[index],
-        key="clip_label",
-        persist_state="session",
-    )
-    other = third.selectbox(
+    if state.get("clip_label") not in labels:
+        state["clip_label"] = labels[looked.look.scores.best(1)[picture, 0]]
+    label = second.selectbox(say("clip_label"), labels, key="clip_label", persist_state="session")
+    others = [say("clip_nothing"), *(other for other in labels if other != label)]
+    if state.get("clip_against") not in others:
+        state["clip_against"] = others[0]
+    against = third.selectbox(
         say("clip_against"),
-        [None, *(index for index in range(len(labels)) if index != label)],
-        format_func=lambda index: say("clip_nothing") if index is None else labels[index],
-        key=f"clip_against_{len(labels)}",
+        others,
+        key="clip_against",
+        persist_state="session",
         help=say("clip_against_help"),
     )
-    return Chosen(picture, label, other)
+    other = None if against == others[0] else labels.index(against)
+    return Chosen(picture, labels.index(label), other)
 
 
 def heat(looked: Looked, picture: Shown, chosen: Chosen, slot: DeltaGenerator) -> None:
@@ -126,22 +127,3 @@ def describe(looked: Looked, chosen: Chosen, method: str) -> str:
     if chosen.other is None:
         return say(f"clip_title_{method}", label=label)
     return say(f"clip_title_{method}_two", label=label, other=looked.asked.labels[chosen.other])
-
-
-def words(looked: Looked, picture: Shown, chosen: Chosen, slot: DeltaGenerator) -> None:
-    """The score in numbers, then the prompt, shaded by how much each token counts."""
-    scores = looked.look.scores
-    cell = chosen.picture, chosen.label
-    numbers = [say("clip_cell_cosine", value=float(scores.cosine[cell]))]
-    if scores.probability is not None:
-        numbers.append(say("clip_cell_probability", value=float(scores.probability[cell])))
-    st.caption(" · ".join(numbers))
-    st.subheader(say("clip_words"), help=say("clip_tokens"))
-    prompt = fill(looked.asked.templates[0], looked.asked.labels[chosen.label])
-    with shared.progress(looked.asked.model, slot, "clip_text_run") as (tell, wait):
-        tokens = clip_reasons.tokens_for(looked, chosen.picture, picture, prompt, tell, wait)
-        kept = clip_loaders.text_run(looked.asked, prompt, tell, wait)
-    scene = token_scene(tokens.labels, tokens.values, run=kept.wanted.name, look=shared.look())
-    canvas.sentence(scene, key="clip_tokens")
-    if st.toggle(say("clip_text_heads"), key="clip_text_open", persist_state="session"):
-        heads.show(kept, 0, False, "clip_text")

@@ -4,11 +4,12 @@ import streamlit as st
 
 from app import charts, clip_loaders, shared
 from app.clip_loaders import Looked
-from app.loaders import Shown
+from app.picture_loaders import Shown
 from app.words import say
 
 SHOWN = 5  # labels of a picture, unless the visitor wants more
 AT_ONCE = 8  # pictures on one page of the list
+WIDTH = 140  # pixels of a picture, where its column has them
 
 
 @st.fragment
@@ -21,6 +22,7 @@ def show(looked: Looked, shown: dict[str, Shown]) -> None:
             top = st.number_input(
                 say("clip_top"), 1, max(1, min(20, len(labels))), min(SHOWN, len(labels)),
                 key=f"clip_top_{min(20, len(labels))}", width=150,
+                persist_state="session",
             )  # fmt: skip
         ranks = looked.look.scores.best(int(top))
         for start in range(first, min(first + AT_ONCE, len(pictures)), 2):
@@ -40,6 +42,7 @@ def pager(count: int) -> int:
         pages,
         format_func=lambda start: f"{start + 1} to {min(start + AT_ONCE, count)}",
         key=f"clip_page_{count}",
+        persist_state="session",
     )
 
 
@@ -47,8 +50,8 @@ def card(looked: Looked, shown: Shown, index: int, ranks: list[int]) -> None:
     """One picture, its first labels as bars, and how sure that is."""
     scores = looked.look.scores
     image, bars = st.columns([1, 3], vertical_alignment="center")
-    image.image(clip_loaders.thumbnail(shown.digest, shown.picture), width="stretch")
-    image.caption(shared.plain(shown.picture.name))
+    image.image(clip_loaders.thumbnail(shown), width=WIDTH)
+    image.caption(shared.plain(shown.title))
     probability = None if scores.probability is None else scores.probability[index, ranks]
     figure = charts.label_bars(
         [looked.asked.labels[label] for label in ranks],

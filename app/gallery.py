@@ -1,12 +1,17 @@
 """Gallery: the visitor's own pictures, given on any page and kept for the session."""
 
+import hashlib
+from typing import NamedTuple
+
 import streamlit as st
 
-from app import loaders, shared
+from app import picture_loaders, shared
 from app.components.paste import pasted_picture
-from app.loaders import Shown
+from app.picture_loaders import Shown
 from app.words import say
 from core.errors import InputError
+
+NAMED = 40  # pictures up to which each can be removed by its name
 
 
 def add(key: str) -> None:
@@ -30,12 +35,24 @@ def add(key: str) -> None:
                 say("image_camera"), key=f"{key}_camera", on_change=lambda: take_photo(key)
             )
         if given():
+            if len(given()) <= NAMED:
+                st.pills(
+                    say("gallery_remove"), list(given()), format_func=shared.plain, wrap=True,
+                    key=f"{key}_remove", on_change=lambda: remove(key),
+                )  # fmt: skip
             st.button(say("image_forget"), key=f"{key}_forget", on_click=given().clear)
     if pasted is not None:
         keep("pasted.png", pasted)
 
 
-def given() -> dict[str, bytes]:
+class Given(NamedTuple):
+    """A file of the visitor's; the digest is taken once, as files are large."""
+
+    data: bytes
+    digest: str
+
+
+def given() -> dict[str, Given]:
     """The visitor's own pictures by name, the newest last."""
     return st.session_state.setdefault("gallery_given", {})
 
@@ -49,10 +66,11 @@ def keep(name: str, data: bytes) -> str:
     """Keep a picture under a name of its own, which is returned."""
     stem, dot, ending = name.rpartition(".")
     number, free = 1, name
-    while free in given() and given()[free] != data:
+    new = Given(data, hashlib.sha256(data).hexdigest())
+    while free in given() and given()[free] != new:
         number += 1
         free = f"{stem} {number}{dot}{ending}" if stem else f"{name} {number}"
-    given()[free] = data
+    given()[free] = new
     st.session_state["gallery_newest"] = free
     return free
 
@@ -78,13 +96,22 @@ def take_photo(key: str) -> None:
         keep("camera.jpg", photo.getvalue())
 
 
-def opened() -> dict[str, Shown]:
+def remove(key: str) -> None:
+    """Let go of the picture whose name was clicked."""
+    name, st.session_state[f"{key}_remove"] = st.session_state[f"{key}_remove"], None
+    given().pop(name, None)
+
+
+def opened(key: str) -> dict[str, Shown]:
     """The pictures that can be shown; one sentence, once, for each that cannot."""
-    pictures = {}
-    for name, data in list(given().items()):
-        try:
-            pictures[name] = loaders.picture_of(data, name)
-        except InputError as error:
-            st.warning(shared.plain(error))
-            del given()[name]
+    pictures, files = {}, list(given().items())
+    with shared.progress("", st.empty(), f"{key}_open") as (tell, _):
+        for index, (name, file) in enumerate(files):
+            if not picture_loaders.is_known(file.digest, name):
+                tell("opening", index / len(files))
+            try:
+                pictures[name] = picture_loaders.picture_of(*file, name)
+            except InputError as error:
+                st.warning(shared.plain(error))
+                del given()[name]
     return pictures

@@ -14,16 +14,11 @@ from app.turns import Turns
 from core import models
 from core.allocator import keep_freed_memory
 from core.models.clip import ClipModel
-from core.models.geometry import Geometry
-from core.models.images import Picture, open_picture
 from core.models.model import Model
-from core.picture.scene import photo
-from core.picture.views import Photo
 from core.reading import Choice, HeadView, head_view, mosaic_view
 from core.types import Run
 
 RUN_BYTES = 2_000_000_000  # q and k of the latest runs
-PICTURE_BYTES = 500_000_000  # pixels of the latest pictures
 MEASUREMENTS = 256
 DRAWN_BYTES = 200_000_000  # mosaics and maps of the latest looks
 
@@ -187,42 +182,3 @@ def mosaic_for(kept: Kept, choice: Choice, tell: Tell) -> np.ndarray:
 def head_for(kept: Kept, choice: Choice) -> HeadView:
     """One head of a run; cheap enough to make again for every look."""
     return head_view(kept.run, choice)
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A picture with a name for its content, and what the browser needs to draw it."""
-
-    picture: Picture
-    digest: str
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its pixels."""
-        return 3 * self.picture.pixels.width * self.picture.pixels.height
-
-
-@st.cache_resource
-def pictures() -> Store:
-    """Pictures that visitors opened."""
-    return Store(PICTURE_BYTES, lambda shown: shown.nbytes)
-
-
-def picture_of(data: bytes, name: str) -> Shown:
-    """A picture from the bytes of its file.
-
-    Raises:
-        InputError: if it is not a whole picture.
-    """
-    digest = hashlib.sha256(data).hexdigest()
-    shown = pictures().get((digest, name))
-    if shown is None:
-        shown = Shown(open_picture(data, name), digest)
-        pictures().put((digest, name), shown)
-    return shown
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def photo_of(given: str, _picture: Picture, _geometry: Geometry) -> Photo:
-    """A picture as the browser gets it; `given` names its content and its size."""
-    return photo(_picture, _geometry)

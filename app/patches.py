@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pandas as pd
 import streamlit as st
 
-from app import downloads, loaders, shared
+from app import downloads, picture_loaders, shared
 from app.components import attention_canvas as canvas
 from app.loaders import Kept
 from app.words import say
@@ -34,7 +34,7 @@ def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
     group = group_picker(kept, key)
     query, looked_at = controls(kept, group, key)
     what = f"{kept.wanted.model} {kept.wanted.given}"
-    shown = loaders.photo_of(what, picture, kept.run.prepared.geometry)
+    shown = picture_loaders.photo_of(what, picture, kept.run.prepared.geometry)
     scene = patches_scene(
         kept.run,
         shown,

@@ -24,6 +24,7 @@ LOG.setLevel(logging.INFO)
 if not LOG.handlers:  # the script runs again for every visitor, the logger is one
     LOG.addHandler(logging.StreamHandler())
 PATIENCE = 0.4  # seconds before a bar appears: a flash of one tells nothing
+LONG = 4.0  # seconds after which a bar tells how long it will still take
 
 
 def style() -> None:
@@ -34,6 +35,15 @@ def style() -> None:
         @media (max-width: 640px) { .stMainBlockContainer { padding: 4.2rem 0.9rem 2rem; } }
         /* Our own Cancel says what is kept; Streamlit's Stop leaves half a page. */
         [data-testid="stStatusWidget"] button { display: none; }
+        /* What is not of the present inputs is greyed. */
+        [class*="_stale"] { opacity: 0.45; }
+        /* On a narrow screen the picture comes first: the form of the CLIP page folds away. */
+        @media (min-width: 641px) { .st-key-clip_settings { display: none; } }
+        @media (max-width: 640px) {
+            .stColumn:not(:has(.st-key-clip_settings input:checked)) .st-key-clip_panel {
+                display: none;
+            }
+        }
         </style>"""
     )
 
@@ -154,6 +164,9 @@ def progress(
                 bars.append(st.progress(0.0))
                 if on_cancel is not None:
                     st.button(say("cancel"), key=f"{key}_cancel", on_click=on_cancel)
+        passed = time.monotonic() - start
+        if share > 0 and passed > LONG:  # long enough to tell how long it will still take
+            text = say("time_left", text=text, left=_duration(passed * (1 - share) / share))
         bars[0].progress(min(1.0, share), text=text)
 
     try:
@@ -183,11 +196,11 @@ def attempt(wanted: loaders.Asked, work: loaders.Work, slot: DeltaGenerator, key
                 result = work.make(wanted, tell, wait)
     except InputError as error:
         st.warning(plain(error))
-        return _last(work, key)
+        return last(work, key)
     except Exception:
         LOG.exception("%s failed", wanted.model)
         st.error(say("failed"))
-        return _last(work, key)
+        return last(work, key)
     state[f"{key}_last"] = wanted
     return result
 
@@ -197,10 +210,14 @@ def plain(text: object) -> str:
     return re.sub(r"([\\`*_{}\[\]()#+.!|<>~:$-])", r"\\\1", str(text))
 
 
-def _last(work: loaders.Work, key: str) -> Any:
+def last(work: loaders.Work, key: str) -> Any:
     """The last result of this page that worked, said to be stale."""
     last = st.session_state.get(f"{key}_last")
     kept = work.find(last) if last is not None else None
     if kept is not None:
         st.caption(say("stale"))
     return kept
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,6 +1,7 @@
 """The command `label`: the first labels of every picture of a folder, or its pictures ranked."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from core.attention import MECHANISMS
 from core.cli import bar
 from core.errors import InputError
 from core.models.clip.model import ClipModel
+from core.zero_shot.alike import read_alike
 from core.zero_shot.cut import cut_labels
 from core.zero_shot.folder import pictures_in
 from core.zero_shot.labelling import Job, label_folder, rank_folder
@@ -17,6 +19,7 @@ from core.zero_shot.labels import ENDINGS, READY, LabelList, label_list, labels_
 from core.zero_shot.templates import TEMPLATES, named_templates, parse_templates
 
 STOPPED = 130  # what a shell gives a command that Ctrl+C ended
+ENDING = re.compile(r"\.[A-Za-z]\w{1,4}$")  # of a file's name, not of a label
 
 
 def add_parser(commands: "argparse._SubParsersAction") -> None:
@@ -52,7 +55,15 @@ def add_parser(commands: "argparse._SubParsersAction") -> None:
 
 
 def label(given: argparse.Namespace) -> int:
-    """Label or rank the pictures of a folder; 130 if it was stopped."""
+    """Label or rank the pictures of a folder; 130 if it was stopped, even while a model loads."""
+    try:
+        return _label(given)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped; with --labels the same command goes on from here.\n")
+        return STOPPED
+
+
+def _label(given: argparse.Namespace) -> int:
     if given.mechanism and given.mechanism not in MECHANISMS:
         raise InputError(f"One of {', '.join(MECHANISMS)} was wanted; '{given.mechanism}' came.")
     labels = None if given.labels is None else _labels(given.labels)
@@ -67,16 +78,12 @@ def label(given: argparse.Namespace) -> int:
         on_progress=bar(f"fetching {given.model}"),
     )  # fmt: skip
     registry.require_kind(model, "clip")
-    try:
-        if labels is None:
-            done = rank_folder(model, job, given.rank, bar("ranking"))
-        else:
-            for note in (*labels.notes, *_cut(model, labels.labels, job.templates)):
-                sys.stderr.write(f"{note}\n")
-            done = label_folder(model, job, labels.labels, bar("labelling"))
-    except KeyboardInterrupt:
-        sys.stderr.write("\nStopped; with --labels the same command goes on from here.\n")
-        return STOPPED
+    if labels is None:
+        done = rank_folder(model, job, given.rank, bar("ranking"))
+    else:
+        for note in (*labels.notes, *_notes(model, labels.labels, job.templates)):
+            sys.stderr.write(f"{note}\n")
+        done = label_folder(model, job, labels.labels, bar("labelling"), bar("reading labels"))
     parts = [f"{done.read:,} pictures read"]
     parts += [f"{done.skipped:,} there already"] if done.skipped else []
     parts += [f"{done.failed:,} not readable, see the column 'error'"] if done.failed else []
@@ -85,12 +92,31 @@ def label(given: argparse.Namespace) -> int:
 
 
 def _labels(given: str) -> LabelList:
-    """The labels of a file, of a ready list, or between commas."""
+    """The labels of a file, of a ready list, or between commas.
+
+    Raises:
+        InputError: if it is none of them, or the path of another kind of file.
+    """
     if given in READY:
         return label_list(READY[given])
     if given.lower().endswith(ENDINGS):
         return labels_from_file(_read(Path(given), "labels"), Path(given).name)
+    if _is_path(given):
+        raise InputError(
+            f"Labels, or a file that ends in {', '.join(ENDINGS)}, were wanted; '{given}' came: "
+            "rename the file, or put a label that only looks like a path into one."
+        )
     return label_list(given.split(","))
+
+
+def _is_path(given: str) -> bool:
+    """Is it rather a file than labels? Between commas there are labels, slashes and all."""
+    try:
+        if Path(given).is_file():
+            return True
+    except (OSError, ValueError):  # too long for a path, or a null in it
+        return False
+    return "," not in given and bool(set("/\\") & set(given) or ENDING.search(given))
 
 
 def _templates(given: str) -> tuple[str, ...]:
@@ -112,7 +138,16 @@ def _read(path: Path, what: str) -> bytes:
         ) from error
 
 
-def _cut(model: ClipModel, labels: Sequence[str], templates: Sequence[str]) -> Iterator[str]:
-    """A sentence for each label whose end the model does not read in the longest template."""
-    for label, (_, cut) in cut_labels(model, labels, max(templates, key=len)).items():
+def _notes(model: ClipModel, labels: Sequence[str], templates: Sequence[str]) -> Iterator[str]:
+    """Labels whose end the model does not read in the longest template, and those it reads alike.
+
+    A sigmoid scores each label for itself: there labels that are read alike take nothing.
+    """
+    longest = max(templates, key=len)
+    for label, (_, cut) in cut_labels(model, labels, longest).items():
         yield f"'{model.name}' does not read the end of '{label[:40]}...': '{cut}' is cut."
+    for one, other in () if model.sigmoid else read_alike(model, labels, longest):
+        yield (
+            f"'{model.name}' reads '{one[:40]}' and '{other[:40]}' alike: "
+            "each gets its own share of the probability."
+        )

@@ -10,27 +10,29 @@ from app import (
     clip_matrix,
     clip_retrieval,
     clip_why,
+    clip_words,
     clip_zero_shot,
     costs,
     shared,
 )
 from app.clip_loaders import Asked, Looked
-from app.loaders import Shown
+from app.picture_loaders import Shown
 from app.words import say
+from core.attention import MECHANISMS
 from core.errors import InputError
 
 SECTIONS = ("zero_shot", "matrix", "why", "retrieval")
 SMALL = "clip-mini"
-CUT_SHOWN = 3  # labels of which the part that was not read is shown
+CHANGES = 4  # pictures whose change of label is named
+ALIKE = 3  # pairs of labels that the model reads alike
 
 
 def ask(panel: DeltaGenerator) -> tuple[Asked | None, dict[str, Shown]]:
     """Everything that the visitor gives; one sentence where it does not suffice."""
     clip_inputs.from_link()
-    with panel:
+    with panel, st.container(key="clip_panel"):
         clip_inputs.label_sources()
-        text, model = clip_inputs.labels_and_model()
-        chosen = clip_inputs.template_picker()
+        text, chosen, model = clip_inputs.form()
     shown = clip_inputs.pictures()
     try:
         labels = clip_inputs.read_labels(text).labels
@@ -42,14 +44,14 @@ def ask(panel: DeltaGenerator) -> tuple[Asked | None, dict[str, Shown]]:
         st.info(say("clip_no_pictures"))
         return None, shown
     wanted = shared.wanted(model, "")
-    names = tuple(clip_loaders.name_of(each) for each in shown.values())
+    names = tuple(each.key for each in shown.values())
     asked = Asked(
         wanted.model, names, labels, templates, wanted.mechanism, wanted.device, wanted.precision
     )
     return asked, shown
 
 
-def tell_about(looked: Looked) -> None:
+def tell_about(looked: Looked, shown: dict[str, Shown]) -> None:
     """The model's own numbers, what was cut, and what the mechanism changed."""
     facts, asked = looked.look.facts, looked.asked
     bias = "" if facts.bias is None else say("clip_bias", bias=facts.bias)
@@ -63,23 +65,30 @@ def tell_about(looked: Looked) -> None:
     )  # fmt: skip
     if asked.model == SMALL:
         st.caption(say("clip_small"))
-    cut = looked.look.cut
-    if cut:
-        st.caption(say("clip_cut", context=facts.context, count=len(cut)))
-        for read, lost in list(cut.values())[:CUT_SHOWN]:
-            st.markdown(f":small[{shared.plain(read)} :gray[~~{shared.plain(lost)}~~]]")
+    shared_out = () if looked.look.scores.sigmoid else looked.look.alike[:ALIKE]
+    for first, second in shared_out:
+        st.caption(say("clip_alike", first=shared.plain(first), second=shared.plain(second)))
+    clip_words.tell_cut(looked)
     if looked.look.change is not None:
-        st.info(changed(looked))
+        st.caption(changed(looked, shown))
 
 
-def changed(looked: Looked) -> str:
+def changed(looked: Looked, shown: dict[str, Shown]) -> str:
     """What the mechanism did to the first labels and to the pictures' vectors."""
-    change = looked.look.change
+    change, labels = looked.look.change, looked.asked.labels
+    now = looked.look.scores.best(1)[:, 0]
+    pairs = zip(shown.values(), change.own_first, now, strict=True)
+    which = [
+        say("clip_change", name=each.title, before=labels[before], after=labels[after])
+        for each, before, after in pairs
+        if before != after
+    ]
     return say(
         "clip_changed",
-        mechanism=looked.asked.mechanism,
+        mechanism=MECHANISMS[looked.asked.mechanism].title,
         count=change.count,
         all=len(change.own_first),
+        which=shared.plain(f" ({'; '.join(which[:CHANGES])})") if which else "",
         cosine=float(change.cosine.mean()),
     )
 
@@ -97,32 +106,38 @@ def section(looked: Looked, shown: dict[str, Shown], slot: DeltaGenerator) -> No
         persist_state="session",
         label_visibility="collapsed",
     )
-    if chosen == "zero_shot":
-        clip_zero_shot.show(looked, shown)
-    elif chosen == "matrix":
-        clip_matrix.show(looked, shown)
-    elif chosen == "why":
-        clip_why.show(looked, shown, slot)
-    else:
-        clip_retrieval.show(looked, shown, slot)
+    with shared.guarded():
+        if chosen == "zero_shot":
+            clip_zero_shot.show(looked, shown)
+        elif chosen == "matrix":
+            clip_matrix.show(looked, shown)
+        elif chosen == "why":
+            clip_why.show(looked, shown, slot)
+        else:
+            clip_retrieval.show(looked, shown, slot)
 
 
 def cost(looked: Looked, shown: dict[str, Shown], slots: tuple[DeltaGenerator, ...]) -> None:
     """What the image tower costs for the picture that is looked at."""
-    pictures = list(shown.values())
-    index = min(st.session_state.get("clip_picture", 0), len(pictures) - 1)
+    titles = {each.title: each for each in shown.values()}
+    picture = titles.get(st.session_state.get("clip_picture"), next(iter(shown.values())))
+    costs.leave(looked.asked.of(picture.key), "clip")
     try:
         with shared.progress(looked.asked.model, slots[1], "clip_cost_run") as (tell, wait):
-            kept = clip_loaders.image_run(looked.asked, pictures[index], tell, wait)
+            kept = clip_loaders.image_run(looked.asked, picture, tell, wait)
     except InputError as error:  # a tower without attention, whose labels stand all the same
         slots[0].caption(shared.plain(error))
         return
     costs.show(kept, say("clip_size"), slots[0], "clip")
 
 
-def answer(asked: Asked, shown: dict[str, Shown], slots: tuple[DeltaGenerator, ...]) -> None:
-    """The look that was asked for, in the section that was chosen."""
-    looked = shared.attempt(asked, clip_loaders.look_work(shown), slots[1], "clip")
+def answer(asked: Asked | None, shown: dict[str, Shown], slots: tuple[DeltaGenerator, ...]) -> None:
+    """The look that was asked for, or the last one that worked, greyed."""
+    work = clip_loaders.look_work(shown)
+    if asked is None:
+        looked = shared.last(work, "clip")
+    else:
+        looked = shared.attempt(asked, work, slots[1], "clip")
     if looked is None:
         return
     stale = looked.asked != asked
@@ -130,16 +145,17 @@ def answer(asked: Asked, shown: dict[str, Shown], slots: tuple[DeltaGenerator, .
         st.session_state["clip_shown"] = shown
         clip_inputs.to_link(asked)
     shown = st.session_state["clip_shown"]
-    tell_about(looked)
-    section(looked, shown, slots[1])
-    clip_downloads.of_scores(looked, shown)
+    with st.container(key="clip_stale" if stale else "clip_result"):
+        tell_about(looked, shown)
+        section(looked, shown, slots[1])
+        clip_downloads.of_scores(looked, shown)
     if not stale:
-        cost(looked, shown, slots)
+        with shared.guarded():
+            cost(looked, shown, slots)
 
 
 slots = shared.header(say("clip_title"))
 panel, results = st.columns([1, 3], gap="medium")
+panel.toggle(say("clip_settings"), key="clip_settings")  # shown on narrow screens only
 with results:
-    asked, shown = ask(panel)
-    if asked is not None:
-        answer(asked, shown, slots)
+    answer(*ask(panel), slots)

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from app import costs, gallery, loaders, patches, shared
-from app.loaders import Kept, Shown
+from app import costs, gallery, loaders, patches, picture_loaders, shared
+from app.loaders import Kept
+from app.picture_loaders import Shown
 from app.words import say
-from core.models.images import SAMPLES, sample_picture
+from core.models.images import SAMPLES
 
 SAMPLE = "sample/"  # no file's name holds a slash, so a sample and an upload never meet
 
@@ -29,7 +30,7 @@ def pick(pictures: dict[str, Shown]) -> Shown:
     )
     if name in pictures:
         return pictures[name]
-    return Shown(sample_picture(name.removeprefix(SAMPLE)), name)
+    return picture_loaders.sample(name.removeprefix(SAMPLE))
 
 
 def size(kept: Kept) -> str:
@@ -54,12 +55,12 @@ cost_slot, work_slot = shared.header(say("image_title"))
 source, settings = st.columns([3, 1])
 with source:
     gallery.add("image")
-    shown = pick(gallery.opened())
+    shown = pick(gallery.opened("image"))
 with settings, st.form("image_form", border=False):
     model = shared.model_picker("vision", "image")
     if st.form_submit_button(say("run"), type="primary", key="image_run", width="stretch"):
         shared.start_again("image")
-wanted = shared.wanted(model, f"{shown.picture.name} {shown.picture.size} {shown.digest}")
+wanted = shared.wanted(model, shown.key)
 costs.leave(wanted, "image")
 kept = shared.attempt(wanted, loaders.run_work(shown.picture), work_slot, "image")
 if kept is not None:

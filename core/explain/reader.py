@@ -91,3 +91,8 @@ def require_attention(prepared: Prepared, name: str) -> None:
             "Attention over one grid of positions was wanted, to see where a score comes from; "
             f"this tower of '{name}' has none, as convolutional networks have."
         )
+
+
+def last_attention(tower: Tower, run: Run, item: int = 0) -> Float[np.ndarray, " position"]:
+    """What the embedding reads in the last layer, the mean over its heads; sums to at most 1."""
+    return token_attention(tower, run, item)[-1].mean(axis=0)

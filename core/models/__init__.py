@@ -3,7 +3,6 @@
 load("minilm").run("The cat sat on the mat.").trace
 """
 
-import difflib
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,9 @@ from core.errors import InputError
 from core.models import devices, smollm2, weights
 from core.models.clip import ClipModel
 from core.models.clip.loading import CLIP_MINI, is_clip, load_clip
+from core.models.clip.names import near
 from core.models.damage import damage_explained
+from core.models.hub import check_not_file, folder_of
 from core.models.model import Model
 from core.models.text import load_minilm, load_smollm2, load_transformers
 from core.models.vision import load_focus_vit, load_timm
@@ -125,7 +126,7 @@ def load(
     if name in OFFLINE:
         with damage_explained(name, _delete(name)):
             return OFFLINE[name](where, dtype, on_progress)
-    folder = _folder(name)
+    folder = folder_of(name)
     sentence = f"A model was wanted; the files of '{name}' are damaged or of another kind"
     with damage_explained(name, sentence):
         return _by_name(name, folder, where, dtype)
@@ -140,15 +141,16 @@ def _by_name(
     if folder is not None:
         loader = load_timm if _is_timm_folder(folder) else load_transformers
         return loader(name, where, dtype)
+    check_not_file(name)
     if _is_timm_name(name):
         return load_timm(name, where, dtype)
     try:
         return load_transformers(name, where, dtype)
     except InputError as error:
-        near = difflib.get_close_matches(name, [*MODELS, *open_clip.list_models()], n=3)
-        if not near or name in MODELS:
+        close = near(name, [*MODELS, *open_clip.list_models()])
+        if not close or name in MODELS:
             raise
-        raise InputError(f"{error} Did you mean {' or '.join(near)}?") from error
+        raise InputError(f"{error} Did you mean {' or '.join(close)}?") from error
 
 
 def fetch(name: str, on_progress: weights.Progress | None = None) -> None:
@@ -214,20 +216,6 @@ def _delete(name: str) -> str:
         f"The weights of '{name}' were wanted whole; what lies in {where} "
         "cannot be loaded: delete that folder, and they are fetched again"
     )
-
-
-def _folder(name: str) -> Path | None:
-    """The folder of this name, if there is one.
-
-    Raises:
-        InputError: if no file can have such a name.
-    """
-    try:
-        folder = Path(name).expanduser()
-        return folder if folder.is_dir() else None
-    # No home of that user, a name that is too long, a null character.
-    except (OSError, RuntimeError, ValueError) as error:
-        raise InputError(f"The name of a model or a folder was wanted; '{name}' came.") from error
 
 
 def _is_timm_folder(folder: Path) -> bool:

@@ -26,6 +26,8 @@ from core.errors import InputError
 
 PROBE_SECONDS = 4.0
 NO_ANSWER = f"no answer within {PROBE_SECONDS:g} seconds"
+MOST_LETTERS = 250  # of a name that is no folder's: the hub's have fewer
+SHOWN = 80  # letters of a bad name in a message
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 
 
@@ -57,7 +59,12 @@ def hub_file(repo: str, filename: str) -> Path:
     except LocalEntryNotFoundError as error:  # how the hub's client says that it got no answer
         raise _unreachable(repo, _reason(error.__cause__ or error)) from error
     except EntryNotFoundError as error:
-        raise InputError(f"'{repo}' was wanted with a file {filename}; it has none.") from error
+        said = f"'{repo}' was wanted with a file {filename}; it has none"
+        if not filename.endswith(".safetensors"):
+            raise InputError(f"{said}.") from error
+        raise pickle_refused(
+            f"{said}, and any other file of its weights is probably a pickle"
+        ) from error
     except (HfHubHTTPError, HTTPError, OSError) as error:
         raise _unreachable(repo, _reason(error)) from error
 
@@ -111,14 +118,56 @@ def check_folder(
     if not any(file.suffix == ".safetensors" for file in files):
         pickles = sorted(file.name for file in files if file.suffix in PICKLES)
         if pickles:
-            raise InputError(
-                f"'{path.name}' has its weights only in {pickles[0]}, a pickle, which can run "
-                "code when it is opened: if you trust it, load it where it was made and save it "
-                f"as {weights} (safetensors.torch.save_file, or save_pretrained)."
-            )
+            said = f"'{path.name}' has its weights only in {pickles[0]}, a pickle"
+            raise pickle_refused(said, config, weights)
         raise InputError(f"'{path.name}' was wanted with weights in safetensors; it has none.")
     if not (path / config).is_file():
         raise InputError(f"'{path.name}' was wanted with a {config}; it has none.")
+
+
+def folder_of(name: str) -> Path | None:
+    """The folder of this name, if there is one.
+
+    Raises:
+        InputError: if no file can have such a name.
+    """
+    try:
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            return folder
+        if len(name) <= MOST_LETTERS:
+            return None
+        reason = None
+    # No home of that user, a name that is too long, a null character.
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = error
+    came = name if len(name) <= SHOWN else f"{name[:SHOWN]}..."
+    raise InputError(f"The name of a model or a folder was wanted; '{came}' came.") from reason
+
+
+def check_not_file(name: str) -> None:
+    """Return unless this is the name of a file, or of what would be a pickle.
+
+    Raises:
+        InputError: if it is; the message names the way out.
+    """
+    if name.lower().endswith(PICKLES):
+        raise pickle_refused(f"Weights in safetensors were wanted; '{name}' is a pickle")
+    if Path(name).expanduser().is_file():
+        raise InputError(
+            f"A folder with a model was wanted; '{name}' is a file: give the folder that holds it."
+        )
+
+
+def pickle_refused(
+    said: str, config: str = "config.json", weights: str = "model.safetensors"
+) -> InputError:
+    """The error that ends with the way out; `said` ends with 'a pickle'."""
+    return InputError(
+        f"{said}, which can run code when it is opened: if you trust it, load it where it was made "
+        f"and save it as {weights} (safetensors.torch.save_file, or save_pretrained) beside its "
+        f"{config}, and give that folder."
+    )
 
 
 def _reason(error: BaseException) -> str:

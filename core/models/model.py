@@ -18,7 +18,7 @@ from core.types import Group, Output, Position, Prepared, Run
 VERIFY_ROWS = 32  # of each call: enough to see a wrong kernel, cheap at any length
 # What torch's allocators say where they raise a plain RuntimeError: CPU, CPU on Windows, MPS.
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
-PACKAGES = ("torch", "transformers", "timm")
+PACKAGES = ("torch", "transformers", "timm", "open_clip_torch")
 
 
 class Model(ABC):

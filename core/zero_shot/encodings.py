@@ -2,7 +2,8 @@
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -12,13 +13,16 @@ from torch import Tensor
 
 from core.errors import InputError
 from core.models.clip.model import ClipModel
-from core.models.images import Picture
+from core.models.images import MAX_PIXELS, Picture
 from core.zero_shot.templates import prompts
 
 LIMIT_BYTES = 500_000_000
 ENTRY_BYTES = 1_000  # about what a key and a tensor take beside the numbers
+BATCH = {"pictures": 16, "texts": 64}  # encoded together; after each batch its vectors are kept
 
-Tell = Callable[[float], None]  # the share that is done, 0 to 1; may raise to stop
+Tell = Callable[[float], None]  # the share of what is missing that is done; may raise to stop
+Given = Picture | Callable[[], Picture]  # a picture, or how it is opened when it is needed
+Turn = Callable[[], AbstractContextManager[Any]]  # entered around each batch
 
 
 class Place(NamedTuple):
@@ -52,30 +56,36 @@ class Encodings:
     def pictures(
         self,
         model: ClipModel,
-        given: Sequence[tuple[str, Picture]],
+        given: Sequence[tuple[str, Given]],
         mechanism: str | None = None,
         on_share: Tell | None = None,
+        *,
+        turn: Turn | None = None,
     ) -> Float[Tensor, "picture dim"]:
-        """A vector of length 1 for each picture.
+        """A vector of length 1 for each picture; a stop keeps the batches that are done.
 
         Args:
             model: whose image tower encodes what is not there yet.
-            given: pictures, each with a digest that no other picture shares.
+            given: pictures, each with a digest that no other picture shares. A function that opens
+                one is called only if its vector is missing, and few are open at a time.
             mechanism: name in MECHANISMS; None leaves the model's own attention.
-            on_share: told the share of the missing ones that is done.
+            on_share: told the share of the missing ones that is done, outside of `turn`.
+            turn: makes a context that is entered around each batch, such as a place in a queue.
 
         Raises:
-            InputError: if there is no picture, or the model refuses one.
+            InputError: if there is no picture, one cannot be opened, or the model refuses one.
         """
         if not given:
             raise InputError("At least one picture was wanted; none came.")
 
-        def encode(missing: list[Picture]) -> Tensor:
-            return model.encode_pictures(missing, mechanism, on_share=on_share)
+        def encode(some: list[Given]) -> Tensor:
+            groups = [model.encode_pictures(group, mechanism) for group in _opened(some)]
+            with self._lock:
+                self.encoded_pictures += len(some)
+            return torch.cat(groups)
 
-        rows, encoded = self._rows(_place(model, mechanism, "pictures"), dict(given), encode)
-        with self._lock:
-            self.encoded_pictures += encoded
+        place = _place(model, mechanism, "pictures")
+        rows = self._rows(place, dict(given), encode, on_share, turn)
         return torch.stack([rows[digest] for digest, _ in given])
 
     def texts(
@@ -84,6 +94,8 @@ class Encodings:
         texts: Sequence[str],
         mechanism: str | None = None,
         on_share: Tell | None = None,
+        *,
+        turn: Turn | None = None,
     ) -> Float[Tensor, "text dim"]:
         """A vector of length 1 for each text; the rest is as in `pictures`.
 
@@ -93,14 +105,15 @@ class Encodings:
         if not texts:
             raise InputError("At least one text was wanted; none came.")
 
-        def encode(missing: list[str]) -> Tensor:
-            return model.encode_texts(missing, mechanism, on_share=on_share)
+        def encode(some: list[str]) -> Tensor:
+            vectors = model.encode_texts(some, mechanism)
+            with self._lock:
+                self.encoded_texts += len(some)
+            return vectors
 
         digests = [_digest(text) for text in texts]
         wanted = dict(zip(digests, texts, strict=True))
-        rows, encoded = self._rows(_place(model, mechanism, "texts"), wanted, encode)
-        with self._lock:
-            self.encoded_texts += encoded
+        rows = self._rows(_place(model, mechanism, "texts"), wanted, encode, on_share, turn)
         return torch.stack([rows[digest] for digest in digests])
 
     def labels(
@@ -110,6 +123,8 @@ class Encodings:
         templates: Sequence[str],
         mechanism: str | None = None,
         on_share: Tell | None = None,
+        *,
+        turn: Turn | None = None,
     ) -> Float[Tensor, "template label dim"]:
         """A vector of length 1 for each label in each template; never change it in place.
 
@@ -124,31 +139,54 @@ class Encodings:
             kept = self._cache.get((place, digest))
         if kept is not None:
             return kept
-        vectors = self.texts(model, prompts(labels, templates), mechanism, on_share)
+        vectors = self.texts(model, prompts(labels, templates), mechanism, on_share, turn=turn)
         vectors = vectors.unflatten(0, (len(templates), len(labels)))
         self._keep(place, [(digest, vectors)])
         return vectors
 
     def _rows(
-        self, place: Place, wanted: Mapping[str, Any], encode: Callable[[list], Tensor]
-    ) -> tuple[dict[str, Tensor], int]:
-        """A vector for each digest, and how many of them had to be encoded."""
+        self,
+        place: Place,
+        wanted: Mapping[str, Any],
+        encode: Callable[[list], Tensor],
+        on_share: Tell | None,
+        turn: Turn | None,
+    ) -> dict[str, Tensor]:
+        """A vector for each digest; those that are missing are encoded batch by batch."""
         with self._lock:
             rows = {digest: self._cache.get((place, digest)) for digest in wanted}
         missing = [digest for digest, row in rows.items() if row is None]
-        if missing:
-            vectors = encode([wanted[digest] for digest in missing])
+        for start in range(0, len(missing), BATCH[place.kind]):
+            batch = missing[start : start + BATCH[place.kind]]
+            with nullcontext() if turn is None else turn():
+                vectors = encode([wanted[digest] for digest in batch])
             # Copies: a view would keep the vectors of its whole batch alive.
-            new = [(digest, row.clone()) for digest, row in zip(missing, vectors, strict=True)]
+            new = [(digest, row.clone()) for digest, row in zip(batch, vectors, strict=True)]
             rows.update(new)
             self._keep(place, new)
-        return rows, len(missing)
+            if on_share is not None:
+                on_share((start + len(batch)) / len(missing))
+        return rows
 
     def _keep(self, place: Place, new: Iterable[tuple[str, Tensor]]) -> None:
         with self._lock:
             for digest, vectors in new:
                 if _size(vectors) <= self._cache.maxsize:
                     self._cache[place, digest] = vectors
+
+
+def _opened(given: Iterable[Given]) -> Iterator[list[Picture]]:
+    """Pictures in groups that fit into memory: few together where they are large."""
+    group, pixels = [], 0
+    for each in given:
+        picture = each if isinstance(each, Picture) else each()
+        group.append(picture)
+        pixels += picture.pixels.width * picture.pixels.height
+        if pixels >= MAX_PIXELS:
+            yield group
+            group, pixels = [], 0
+    if group:
+        yield group
 
 
 def _place(model: ClipModel, mechanism: str | None, kind: str) -> Place:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import InputError
+from core.zero_shot.cells import guarded, unguarded
 
 ERROR = "error"  # the column that says why a file has no result
 
@@ -30,9 +31,10 @@ class Table:
         return ["file", *self.results, ERROR, *self.settings]
 
     def row(self, name: str, results: Sequence[object], error: str = "") -> list[object]:
-        """One row; a bad file has no results."""
+        """One row; a bad file has no results. No text of it is a formula to a spreadsheet."""
         cells = results or [""] * len(self.results)
-        return [name, *cells, error, *self.settings.values()]
+        whole = [name, *cells, error, *self.settings.values()]
+        return [guarded(cell) if isinstance(cell, str) else cell for cell in whole]
 
     def begin(self) -> set[str]:
         """Make the file ready for more rows: the names that are done.
@@ -45,13 +47,14 @@ class Table:
         """
         rows = [row for row in self.rows() if self._is_done(row)]
         self.write(rows)
-        return {row[0] for row in rows}
+        return {unguarded(row[0]) for row in rows}
 
     def rows(self) -> list[list[str]]:
         """The whole rows that are in the file; none if it is empty or not there.
 
         Raises:
-            InputError: if it cannot be read, or is not a table of these columns.
+            InputError: if it cannot be read, or is not a table of these columns; if it is one of
+                other settings, these are named.
         """
         with _explained(self.path, "read"):
             data = self.path.read_bytes() if self.path.exists() else b""
@@ -61,8 +64,12 @@ class Table:
         text = data[: data.rfind(b"\n") + 1].decode("utf-8-sig", errors="replace")
         lines = csv.reader(io.StringIO(text, newline=""))
         try:
-            if next(lines, None) == self.header:
+            header = next(lines, [])
+            if header == self.header:
                 return [row for row in lines if len(row) == len(self.header)]
+            # Few labels have fewer columns: what is another then is the labels, not the kind.
+            if header[:1] == ["file"] and header[-len(self.settings) :] == [*self.settings]:
+                self._check_settings(next(lines, []))
         except csv.Error as error:
             raise InputError(f"A table was wanted; '{self.path}' is damaged ({error}).") from error
         raise InputError(
@@ -104,14 +111,23 @@ class Table:
         Raises:
             InputError: if they were made with other settings.
         """
-        written = dict(zip(self.header, row, strict=True))
-        for name, value in self.settings.items():
-            if written[name] != value:
+        self._check_settings(row)
+        return not row[self.header.index(ERROR)]
+
+    def _check_settings(self, row: list[str]) -> None:
+        """Return if a row, whose last columns are the settings, was made with these.
+
+        Raises:
+            InputError: if it was made with others.
+        """
+        written = row[-len(self.settings) :]
+        for (name, value), cell in zip(self.settings.items(), written, strict=False):
+            if unguarded(cell) != value:
+                be = "are" if name.endswith("s") else "is"
                 raise InputError(
-                    f"The {name} of '{self.path}' is '{written[name]}', and '{value}' came: "
+                    f"The {name} of '{self.path}' {be} '{unguarded(cell)}', and '{value}' came: "
                     "choose another file, or the same settings to go on with this one."
                 )
-        return not written[ERROR]
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from core.zero_shot.templates import TEMPLATES
 
 SHORT = 60  # letters of a list that stands in a cell as it is; of a longer one its count and digest
 
-Tell = Callable[[float], None]  # the share of the pictures that is done; may raise to stop
+Tell = Callable[[float], None]  # the share that is done, 0 to 1; may raise to stop
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,17 @@ class Summary(NamedTuple):
 
 
 def label_folder(
-    model: ClipModel, job: Job, labels: Sequence[str], on_share: Tell | None = None
+    model: ClipModel,
+    job: Job,
+    labels: Sequence[str],
+    on_share: Tell | None = None,
+    on_texts: Tell | None = None,
 ) -> Summary:
     """Write a row for each picture of the folder: its first labels, or why it cannot be read.
 
     A table that is there is continued, if its settings are the same. Rows are on the disk after
-    each batch, and no picture is kept: a stop costs one batch, and memory does not grow.
+    each batch, and no picture is kept: a stop costs one batch, and memory does not grow. The texts
+    are encoded first, which `on_texts` is told of.
 
     Raises:
         InputError: if folder, labels, mechanism or table do not allow it.
@@ -72,7 +77,9 @@ def label_folder(
     missing = [path for path in paths if name_in(job.folder, path) not in done]
     read, failed = 0, 0
     if missing:
-        per_template = Encodings().labels(model, labels, job.templates, job.mechanism)
+        per_template = Encodings().labels(
+            model, labels, job.templates, job.mechanism, on_share=on_texts
+        )
     for group in encoded(model, job.folder, missing, job.mechanism, job.batch):
         table.add(_label_rows(table, group, model, per_template, job, labels))
         bad = sum(found.vector is None for found in group)

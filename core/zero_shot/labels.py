@@ -4,10 +4,8 @@ ImageNet's names are open_clip's; CIFAR-10's are of Krizhevsky 2009,
 https://www.cs.toronto.edu/~kriz/cifar.html; COCO's of Lin et al. 2014, https://arxiv.org/abs/1405.0312
 """
 
-import codecs
-import csv
-import io
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -15,16 +13,25 @@ from open_clip import IMAGENET_CLASSNAMES
 
 from core.errors import InputError
 from core.models.tokens import valid_unicode
+from core.zero_shot.label_file import column, decoded
 
 MOST_LABELS = 10_000
 MOST_LETTERS = 5_000  # of one label: far more than any tokeniser reads, so it is a broken file
 MOST_BYTES = 5_000_000
-NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")  # control characters that only binary files hold
-SEPARATORS = ",;\t|"
 ENDINGS = (".txt", ".csv", ".tsv")
+# Marks without a shape. At the ends only: inside they join emoji and turn the direction of letters.
+UNSEEN = r"\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+EDGES = re.compile(f"^[{UNSEEN}]+|[{UNSEEN}]+$")
+
+# open_clip calls two pairs of classes alike, 657 and 744 'missile', 836 and 837 'sunglasses'. As
+# labels differ from each other, one of each pair has WordNet's own first word for it: so the place
+# of a label stays the number of its class.
+APART = {744: "projectile", 836: "sunglass"}
 
 READY: dict[str, tuple[str, ...]] = {
-    "ImageNet-1k": tuple(IMAGENET_CLASSNAMES),
+    "ImageNet-1k": tuple(
+        APART.get(index, name) for index, name in enumerate(IMAGENET_CLASSNAMES)
+    ),
     "CIFAR-10": (
         "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
     ),
@@ -63,11 +70,12 @@ def parse_labels(text: str) -> LabelList:
 def label_list(given: Iterable[str]) -> LabelList:
     """Clean labels: spaces trimmed, empty ones dropped, equal ones (letter case counts) merged.
 
+    Letters that can be written in two ways, such as é, are written in one (Unicode's NFC).
+
     Raises:
         InputError: if none is left, more than `MOST_LABELS` are, or one is endless.
     """
-    cleaned = [" ".join(valid_unicode(label).split()) for label in given]
-    cleaned = [label for label in cleaned if label]
+    cleaned = [label for label in map(_cleaned, given) if label]
     labels = tuple(dict.fromkeys(cleaned))
     if not labels:
         raise InputError("At least one label was wanted, one a line; none came.")
@@ -83,10 +91,10 @@ def label_list(given: Iterable[str]) -> LabelList:
 
 
 def labels_from_file(data: bytes, name: str) -> LabelList:
-    """The labels of a file: a .csv's column 'label', or its first; of any other, one a line.
+    """The labels of a file: a .csv's column of labels, or its first; of any other, one a line.
 
     Args:
-        data: the whole file; UTF-8, UTF-16 with its mark, or else Windows-1252, which is noted.
+        data: the whole file; UTF-8, UTF-16, or else Windows-1252, which is noted.
         name: the file's name, whose ending decides.
 
     Raises:
@@ -97,15 +105,20 @@ def labels_from_file(data: bytes, name: str) -> LabelList:
             f"A list of labels of at most {MOST_BYTES // 10**6} MB was wanted; "
             f"'{name}' has {len(data) / 10**6:.1f} MB."
         )
-    text, notes = _decoded(data, name)
+    text, notes = decoded(data, name)
     lines = text.splitlines()
     if name.lower().endswith((".csv", ".tsv")):
-        lines, said = _column(text, name)
+        lines, said = column(text, name)
         notes += said
     if not any(line.strip() for line in lines):
         raise InputError(f"At least one label was wanted; '{name}' holds none.")
     labels, merged = label_list(lines)
     return LabelList(labels, notes + merged)
+
+
+def _cleaned(label: str) -> str:
+    whole = unicodedata.normalize("NFC", valid_unicode(label))
+    return " ".join(EDGES.sub("", whole).split())
 
 
 def _merged(cleaned: list[str], labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -116,42 +129,3 @@ def _merged(cleaned: list[str], labels: tuple[str, ...]) -> tuple[str, ...]:
     first = next(label for label in cleaned if label in seen or seen.add(label))
     what = "1 repeated label was" if repeated == 1 else f"{repeated:,} repeated labels were"
     return (f"{what} merged, such as '{first[:40]}'.",)
-
-
-def _decoded(data: bytes, name: str) -> tuple[str, tuple[str, ...]]:
-    """The text of a file, and a note where its encoding had to be guessed."""
-    notes: tuple[str, ...] = ()
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    try:
-        try:
-            text = data.decode("utf-16" if wide else "utf-8-sig")
-        except UnicodeDecodeError:
-            text = data.decode("cp1252")
-            notes = (f"'{name}' is not UTF-8; it was read as Windows-1252 (Western European).",)
-    except UnicodeDecodeError as error:
-        raise InputError(
-            "A text file of labels in UTF-8, UTF-16 or Windows-1252 was wanted; "
-            f"'{name}' is none of them."
-        ) from error
-    if NO_TEXT.search(text):
-        raise InputError(f"A text file of labels was wanted; '{name}' is not text.")
-    return text, notes
-
-
-def _column(text: str, name: str) -> tuple[list[str], tuple[str, ...]]:
-    """The cells of the column 'label', or of the first one with a note."""
-    head = text.split("\n", 1)[0]
-    # The unit separator is in no label: a line without separators is one column, commas and all.
-    separator = max(SEPARATORS, key=head.count) if set(SEPARATORS) & set(head) else "\x1f"
-    try:
-        rows = [
-            row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row
-        ]
-    except csv.Error as error:
-        raise InputError(f"A table of labels was wanted; '{name}' is damaged ({error}).") from error
-    header = [cell.strip().lower() for cell in rows[0]] if rows else []
-    if "label" in header:
-        index = header.index("label")
-        return [row[index] for row in rows[1:] if len(row) > index], ()
-    note = f"'{name}' has no column 'label'; its first column was read, from the first line on."
-    return [row[0] for row in rows], (note,)

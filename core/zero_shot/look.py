@@ -3,7 +3,7 @@
 Source: Radford et al. 2021, section 3.1, https://arxiv.org/abs/2103.00020
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,10 @@ from torch import Tensor
 
 from core.errors import InputError
 from core.models.clip import ClipFacts, ClipModel
-from core.models.images import Picture
+from core.zero_shot.alike import read_alike
 from core.zero_shot.cut import cut_labels
-from core.zero_shot.encodings import Encodings
+from core.zero_shot.encodings import Encodings, Given, Tell, Turn
 from core.zero_shot.scores import Scores, label_vectors, score
-
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,7 @@ class Look:
     pictures: Float[Tensor, "picture dim"]  # rows of length 1
     texts: Float[Tensor, "label dim"]  # rows of length 1, templates averaged
     cut: dict[str, tuple[str, str]]  # label -> what of its longest prompt is read, what is not
+    alike: tuple[tuple[str, str], ...]  # labels that are the same tokens to the model
     change: Change | None  # None: the model's own kernel ran
 
     def among_pictures(self) -> Float[np.ndarray, "picture picture"]:
@@ -52,15 +51,27 @@ class Look:
 def look(
     model: ClipModel,
     encodings: Encodings,
-    pictures: Sequence[tuple[str, Picture]],
+    pictures: Sequence[tuple[str, Given]],
     labels: Sequence[str],
     templates: Sequence[str],
     *,
     mechanism: str | None = None,
-    on_pictures: Progress | None = None,
-    on_texts: Progress | None = None,
+    on_pictures: Tell | None = None,
+    on_texts: Tell | None = None,
+    turn: Turn | None = None,
 ) -> Look:
-    """Score pictures (digest and pixels) against labels; only what is new is encoded.
+    """Score pictures against labels; only what is new is encoded, and kept even after a stop.
+
+    Args:
+        model: whose two towers encode.
+        encodings: where the vectors are kept.
+        pictures: a digest and a picture each, or what opens it: called only if its vector is new.
+        labels: texts that differ from each other.
+        templates: sentences with {} in the place of the label.
+        mechanism: name in MECHANISMS; the model's own kernel then runs too, to tell the change.
+        on_pictures: told the share of the missing pictures that is done; may raise to stop.
+        on_texts: the same of prompts.
+        turn: makes a context that is entered around each batch, such as a place in a queue.
 
     Raises:
         InputError: if there is no picture or no label, or the mechanism does not fit the model.
@@ -70,8 +81,8 @@ def look(
             raise InputError(f"At least one {what} was wanted; none came.")
 
     def by(mechanism: str | None) -> tuple[Tensor, Tensor, Scores]:
-        seen = encodings.pictures(model, pictures, mechanism, on_pictures)
-        read = encodings.labels(model, labels, templates, mechanism, on_texts)
+        seen = encodings.pictures(model, pictures, mechanism, on_pictures, turn=turn)
+        read = encodings.labels(model, labels, templates, mechanism, on_texts, turn=turn)
         scores = score(
             seen, read, labels=labels, templates=templates,
             scale=model.scale, bias=model.bias, sigmoid=model.sigmoid,
@@ -85,5 +96,6 @@ def look(
         first = tuple(own.best(1)[:, 0].tolist())
         count = int((own.best(1) != scores.best(1)).sum())
         change = Change(first, (own_seen * seen).sum(dim=1).numpy(), count)
-    cut = cut_labels(model, labels, max(templates, key=len))
-    return Look(model.facts, scores, seen, label_vectors(read), cut, change)
+    longest = max(templates, key=len)
+    cut, alike = cut_labels(model, labels, longest), read_alike(model, labels, longest)
+    return Look(model.facts, scores, seen, label_vectors(read), cut, alike, change)

@@ -4,9 +4,11 @@ import base64
 from collections.abc import Sequence
 from html import escape
 from string import Template
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
+from matplotlib import font_manager
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
@@ -14,13 +16,21 @@ from core.picture.export import label_axis, rendered, titled
 from core.picture.html import PAGE_STYLE
 from core.picture.palettes import table
 from core.zero_shot.scores import Scores
+from core.zero_shot.similarity import Order
 from core.zero_shot.table import Settings
 
 FIRST = 5  # labels of each picture
 MOST_PICTURES = 300  # of the page: with small pictures of 10 kB it stays under a few megabytes
 MOST_CELLS = 3_000  # of a matrix in numbers; a larger one nobody reads cell by cell
+# Fonts with Chinese, Japanese and Korean letters, which matplotlib's own has not.
+MORE_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei",
+    "Droid Sans Fallback", "Unifont", "PingFang SC", "Microsoft YaHei", "Malgun Gothic",
+)  # fmt: skip
 INCHES_A_CELL = 0.24
 LEAST_INCHES, MOST_INCHES = 2.0, 12.0
+
+Shown = Literal["cosine", "probability"]
 
 # No script at all, and nothing that the page could load or send.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -61,7 +71,7 @@ $style
 <details open><summary>Settings</summary><pre>$settings</pre></details>
 <h2>First labels of each picture</h2>
 $first
-<h2>Every cosine</h2>
+<h2>Every $shown</h2>
 <div class="wide">$matrix</div>
 </body>
 </html>
@@ -74,10 +84,17 @@ def clip_html(
     thumbnails: Sequence[str],
     settings: Settings,
     palette: str = "cividis",
+    *,
+    order: Order | None = None,
+    shown: Shown = "cosine",
 ) -> str:
-    """Settings, the first labels of each picture, and the matrix of cosines, as one page.
+    """Settings, the first labels of each picture, and the matrix, as one page.
 
-    `pictures` are names, `thumbnails` small pictures as data URLs, one each.
+    `pictures` are names, `thumbnails` small pictures as data URLs, one each. `order` and `shown` as
+    in `matrix_png`.
+
+    Raises:
+        ValueError: if probabilities are to be shown and there are none.
     """
     title = f"{settings.model}: {len(pictures)} pictures, {len(scores.labels)} labels"
     lines = [*settings.lines(), *([scores.note] if scores.note else [])]
@@ -87,7 +104,8 @@ def clip_html(
         style=f"{PAGE_STYLE}\n{STYLE}",
         settings=escape("\n".join(lines)),
         first=first_labels(scores, pictures, thumbnails),
-        matrix=matrix(scores, pictures, settings, palette),
+        shown=shown,
+        matrix=matrix(scores, pictures, settings, palette, order=order, shown=shown),
     )
 
 
@@ -133,23 +151,43 @@ def label_table(
     return f"<table>{''.join(rows)}</table>"
 
 
-def matrix(scores: Scores, pictures: Sequence[str], settings: Settings, palette: str) -> str:
-    """Every cosine as a coloured number; as a picture where there are very many."""
+def matrix(
+    scores: Scores,
+    pictures: Sequence[str],
+    settings: Settings,
+    palette: str,
+    *,
+    order: Order | None,
+    shown: Shown,
+) -> str:
+    """Every value as a coloured number; as a picture where there are very many."""
     if scores.cosine.size > MOST_CELLS:
-        url = png_url(matrix_png(scores, pictures, settings, palette))
-        return f'<img class="paper" src="{url}" alt="Matrix of cosines, pictures by labels">'
-    heads = "".join(f"<th>{escape(label)}</th>" for label in scores.labels)
-    styles = cell_styles(scores.cosine, palette)
+        url = png_url(matrix_png(scores, pictures, settings, palette, order=order, shown=shown))
+        return f'<img class="paper" src="{url}" alt="Matrix of {shown}, pictures by labels">'
+    values, names, labels = arranged(scores, pictures, order, shown)
+    heads = "".join(f"<th>{escape(label)}</th>" for label in labels)
+    number = "{:.2f}".format if shown == "cosine" else "{:.1%}".format
     rows = []
-    for name, row, colours in zip(pictures, scores.cosine.tolist(), styles, strict=True):
+    for name, row, colours in zip(
+        names, values.tolist(), cell_styles(values, palette), strict=True
+    ):
         pairs = zip(row, colours, strict=True)
-        cells = "".join(f'<td style="{style}">{value:.2f}</td>' for value, style in pairs)
+        cells = "".join(f'<td style="{style}">{number(value)}</td>' for value, style in pairs)
         rows.append(f"<tr><th>{escape(name)}</th>{cells}</tr>")
-    body = "".join(rows)
-    return (
-        f'<table class="matrix"><thead><tr><td></td>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table>"
-    )
+    head = f"<thead><tr><td></td>{heads}</tr></thead>"
+    return f'<table class="matrix">{head}<tbody>{"".join(rows)}</tbody></table>'
+
+
+def arranged(
+    scores: Scores, pictures: Sequence[str], order: Order | None, shown: Shown
+) -> tuple[Float[np.ndarray, "row column"], list[str], list[str]]:
+    """The values to show, with the names of their rows and columns, in order."""
+    values = scores.cosine if shown == "cosine" else scores.probability
+    if values is None:
+        raise ValueError("a probability for each cell was wanted; none came")
+    rows, columns = order or map(np.arange, values.shape)
+    names, labels = [pictures[row] for row in rows], [scores.labels[column] for column in columns]
+    return values[np.ix_(rows, columns)], names, labels
 
 
 def cell_styles(values: Float[np.ndarray, "row column"], palette: str) -> list[list[str]]:
@@ -166,24 +204,43 @@ def cell_styles(values: Float[np.ndarray, "row column"], palette: str) -> list[l
 
 
 def matrix_png(
-    scores: Scores, pictures: Sequence[str], settings: Settings, palette: str = "cividis"
+    scores: Scores,
+    pictures: Sequence[str],
+    settings: Settings,
+    palette: str = "cividis",
+    *,
+    order: Order | None = None,
+    shown: Shown = "cosine",
 ) -> bytes:
-    """The matrix of cosines with both axes named, a scale, and the settings in its description."""
-    rows, columns = scores.cosine.shape
+    """The matrix with both axes named, a scale, and the settings in its description.
+
+    Pictures and labels stand in `order`, or as given; `shown` is which number has the colours.
+
+    Raises:
+        ValueError: if probabilities are to be shown and there are none.
+    """
+    values, names, labels = arranged(scores, pictures, order, shown)
     width, height = (
-        min(MOST_INCHES, max(LEAST_INCHES, INCHES_A_CELL * cells)) for cells in (columns, rows)
+        min(MOST_INCHES, max(LEAST_INCHES, INCHES_A_CELL * cells)) for cells in values.shape[::-1]
     )
     figure = Figure(figsize=(width + 2.6, height + 2.6), dpi=150, layout="constrained")
     axes = figure.subplots()
     colours = ListedColormap(table(palette) / 255)
-    shown = axes.imshow(scores.cosine, cmap=colours, interpolation="nearest", aspect="auto")
-    label_axis(axes.xaxis, scores.labels, rotation=90)
-    label_axis(axes.yaxis, pictures, rotation=0)
+    drawn = axes.imshow(values, cmap=colours, interpolation="nearest", aspect="auto")
+    label_axis(axes.xaxis, labels, rotation=90)
+    label_axis(axes.yaxis, names, rotation=0)
+    axes.tick_params(labelfontfamily=fonts())
     axes.set_xlabel("label")
     axes.set_ylabel("picture")
-    titled(figure, f"{settings.model} · {settings.mechanism} · cosine of picture and label")
-    figure.colorbar(shown, ax=axes, label="cosine", shrink=0.8)
+    titled(figure, f"{settings.model} · {settings.mechanism} · {shown} of picture and label")
+    figure.colorbar(drawn, ax=axes, label=shown, shrink=0.8)
     return rendered(figure, settings.lines())
+
+
+def fonts() -> list[str]:
+    """Matplotlib's own font, and those of `MORE_FONTS` that this machine has for what it lacks."""
+    installed = set(font_manager.get_font_names())
+    return ["DejaVu Sans", *(name for name in MORE_FONTS if name in installed)]
 
 
 def png_url(data: bytes) -> str:

@@ -8,6 +8,7 @@ from typing import SupportsFloat
 
 from core.models.clip.model import ClipModel
 from core.models.model import versions
+from core.zero_shot.cells import guarded
 from core.zero_shot.scores import Scores
 
 
@@ -65,7 +66,9 @@ def scores_csv(scores: Scores, pictures: Sequence[str], settings: Settings) -> b
     """All scores, one row for a picture and a label, best first; settings in lines with # before.
 
     In lines, as in columns they would be repeated for every one of 200,000 rows. Texts are quoted,
-    so that `pandas.read_csv(file, comment="#")` reads a label with a # in it.
+    so that `pandas.read_csv(file, comment="#")` reads a label with a # in it. A name or label that
+    a spreadsheet would run as a formula, such as =1+1, has an apostrophe before it; see
+    `core.zero_shot.cells`.
     """
     file = io.StringIO(newline="")
     file.writelines(f"# {line}\r\n" for line in settings.lines())
@@ -80,7 +83,8 @@ def scores_csv(scores: Scores, pictures: Sequence[str], settings: Settings) -> b
         for rank, label in enumerate(order.tolist()):
             place = (picture, label)
             writer.writerow(
-                [name, rank + 1, scores.labels[label], number(scores.cosine[place]),
+                [guarded(name), rank + 1, guarded(scores.labels[label]),
+                 number(scores.cosine[place]),
                  "" if scores.probability is None else number(scores.probability[place]),
                  number(spread[place])]
             )  # fmt: skip

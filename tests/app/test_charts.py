@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from app import charts
-from app.chart_parts import BESIDE, LETTERS, MOST_PICTURES
+from app.chart_parts import BESIDE, LETTERS, LINE, MOST_PICTURES, percent, steps_for
 from app.charts import Cell
+from core.errors import InputError
 
 VALUES = np.array([[0.273, 0.1, -0.05], [0.2, 0.31, 0.0]], np.float32)
 ROWS, COLUMNS = ["cat.jpg", "dog.jpg"], ["a cat", "a <b>dog</b>", "a cup"]
@@ -39,13 +40,65 @@ def test_200_by_1000_with_pictures_takes_at_most_2_megabytes():
     assert sent(figure)["data"][0]["z"]["dtype"] == "f4"
 
 
+@pytest.mark.parametrize("letter", ["n", "<", "'", "語", "🦊"])
+@pytest.mark.parametrize(
+    "shape", [(200, 1000), (1000, 200), (1000, 1000), (3000, 3000), (10, 10_000), (447, 448)]
+)
+def test_no_matrix_takes_more_than_2_megabytes_however_long_its_names_are(shape, letter):
+    rows, columns = ([letter * 50 + str(index) for index in range(side)] for side in shape)
+    urls = ["data:image/webp;base64," + "A" * 1700] * shape[0]
+    values = np.zeros(shape, np.float32)
+    figure = charts.similarity_matrix(values, rows, columns, row_pictures=urls)
+    assert charts.bytes_sent(figure) <= 2_000_000
+
+
+def test_of_a_matrix_too_large_the_largest_of_each_block_is_drawn_and_that_is_said():
+    values = np.zeros((1000, 1000), np.float32)
+    values[999, 4] = 0.9  # blocks of 3: the last has one row only
+    names = [str(index) for index in range(1000)]
+    figure = charts.similarity_matrix(values, names, names, chosen=Cell(999, 4))
+    heat, ring = figure.data[0], figure.layout.shapes[0]
+    assert heat.z.shape == (334, 334)
+    assert np.argwhere(heat.z).tolist() == [[333, 1]]
+    assert (heat.y[333], heat.x[1]) == ("999", "3")
+    assert (ring.y0, ring.x0) == (332.5, 0.5)
+    assert "largest of 3 x 3 cells %{z:.3f}" in heat.hovertemplate
+    assert "3 down and 3 across" in charts.pooled_note(values.shape)
+
+
+@pytest.mark.parametrize("shape", [(200, 1000), (1000, 200), (447, 447)])
+def test_what_can_be_sent_is_drawn_cell_by_cell(shape):
+    values = random(*shape)
+    names = [[str(index) for index in range(side)] for side in shape]
+    np.testing.assert_array_equal(charts.similarity_matrix(values, *names).data[0].z, values)
+    assert "every n-th" in charts.pooled_note(shape)
+    assert charts.pooled_note((5, 7)) == ""
+
+
+def test_blocks_of_things_among_themselves_are_square():
+    assert steps_for((3000, 3000)) == (7, 7)
+    assert steps_for((10, 10_000)) == (1, 10)
+
+
+def test_very_many_things_among_themselves_are_refused_in_a_sentence():
+    charts.require_square(charts.MOST_SQUARE)
+    with pytest.raises(InputError, match="At most 3,000 .* 10,000 came: take fewer"):
+        charts.require_square(10_000)
+
+
+def test_cells_too_narrow_to_hit_cannot_be_clicked():
+    assert charts.clickable((4, charts.HIT))
+    assert not charts.clickable((4, charts.HIT + 1))
+    assert not charts.clickable((charts.HIT + 1, 4))
+
+
 def test_every_cell_has_a_mark_with_its_place_and_its_words():
     figure = charts.similarity_matrix(VALUES, ROWS, COLUMNS, probability=VALUES + 0.1)
     marks = figure.data[1]
     assert len(marks.x) == 6
     place = marks.customdata.index([0, 0])
     assert (marks.x[place], marks.y[place]) == ("a cat", "cat.jpg")
-    assert marks.text[place] == ("cat.jpg looks like “a cat”:<br>cosine 0.273, probability 0.373")
+    assert marks.text[place] == ("cat.jpg looks like “a cat”:<br>cosine 0.273, probability 37 %")
     place = marks.customdata.index([1, 2])
     assert (marks.x[place], marks.y[place]) == ("a cup", "dog.jpg")
 
@@ -56,6 +109,8 @@ def test_the_colours_may_follow_the_probability_while_hover_tells_both():
     heat, marks = figure.data
     np.testing.assert_array_equal(heat.z, VALUES + 0.1)
     assert heat.colorbar.title.text == "probability"
+    assert heat.colorbar.ticktext == ("5 %", "23 %", "41 %")
+    assert heat.text[0] == ["37 %", "20 %", "5 %"]
     assert marks.text == charts.similarity_matrix(VALUES, ROWS, COLUMNS, **options).data[1].text
     with pytest.raises(ValueError, match="none came"):
         charts.similarity_matrix(VALUES, ROWS, COLUMNS, shown="probability")
@@ -145,34 +200,63 @@ def test_the_selected_mark_gives_the_cell():
     assert charts.cell_of(event) == Cell(3, 5)
 
 
+SPREAD = np.array([0.01, 0.02, 0.5], np.float32)
+
+
 def test_bars_show_cosine_and_probability_apart():
-    spread = np.array([0.01, 0.02, 0.03], np.float32)
-    figure = charts.label_bars(COLUMNS, VALUES[0], VALUES[0] + 0.2, spread)
-    cosine, _, probability, _ = figure.data
+    figure = charts.label_bars(COLUMNS, VALUES[0], VALUES[0] + 0.2, SPREAD)
+    cosine, row, _, probability, *_ = figure.data
     np.testing.assert_array_equal(cosine.x, VALUES[0])
     np.testing.assert_array_equal(probability.x, VALUES[0] + 0.2)
     assert cosine.xaxis != probability.xaxis
-    np.testing.assert_array_equal(cosine.error_x.array, spread)
+    np.testing.assert_array_equal(cosine.error_x.array, SPREAD)
     assert probability.error_x.array is None
-    assert cosine.hovertext[0] == (
-        "“a cat”: cosine 0.273, probability 0.473<br>"
-        "the templates differ by 0.010 (standard deviation)"
+    assert row.hovertext[0] == (
+        "“a cat”:<br>cosine 0.273, probability 47 %<br>"
+        "the templates differ by 0.010<br>(standard deviation)"
     )
 
 
-def test_numbers_stand_behind_the_error_bars_inside_the_panel():
-    spread = np.array([0.01, 0.02, 0.5], np.float32)
-    figure = charts.label_bars(COLUMNS, VALUES[0], None, spread)
-    numbers = figure.data[1]
-    np.testing.assert_allclose(numbers.x, [0.283, 0.12, 0.45], rtol=1e-6)
-    assert [text.strip() for text in numbers.text] == ["0.273", "0.100", "-0.050"]
+def test_numbers_stand_outside_the_panels_beside_their_bars():
+    layout = charts.label_bars(COLUMNS, VALUES[0], VALUES[0] + 0.2).layout
+    assert layout.yaxis.ticktext == ("0.273", "0.100", "-0.050")
+    assert layout.yaxis2.ticktext == ("47 %", "30 %", "15 %")
+    assert (layout.yaxis.side, layout.yaxis2.side) == ("left", "right")
+
+
+def test_panels_hold_bars_on_both_sides_of_zero_with_their_error_bars():
+    figure = charts.label_bars(COLUMNS, VALUES[0], None, SPREAD)
     low, high = figure.layout.xaxis.range
-    assert low < -0.05
-    assert high > 0.45 * 1.3
+    assert low < -0.55
+    assert high > 0.45
+    _, row, zero = figure.data
+    assert (row.base, row.x[0]) == pytest.approx((low, high - low))
+    assert set(zero.x) == {0, None}
+
+
+def test_names_stand_over_their_bars_as_text_that_a_narrow_chart_has_room_for():
+    labels = ["a <b>dog</b>", "a" * 50, "語" * 50]
+    figure = charts.label_bars(labels, VALUES[0])
+    names = [note for note in figure.layout.annotations if note.yref == "y"]
+    assert names[0].text == "a &lt;b&gt;dog&lt;/b&gt;"
+    assert [len(name.text) for name in names[1:]] == [LINE, LINE // 2]
+    assert all(name.y < bar for name, bar in zip(names, figure.data[0].y, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (1, "100 %"), (0.99996, "&gt;99.9 %"), (0.997, "99.7 %"), (0.412, "41 %"),
+        (0.0431, "4.3 %"), (0.004, "0.4 %"), (0.00004, "0.004 %"), (1e-6, "&lt;0.001 %"),
+        (0, "&lt;0.001 %"),
+    ],
+)  # fmt: skip
+def test_a_probability_keeps_the_digits_that_tell_something(share, text):
+    assert percent(share) == text
 
 
 def test_one_label_has_no_panel_for_a_probability():
     figure = charts.label_bars(["a cat"], VALUES[0, :1])
-    assert len(figure.data) == 2
     assert "xaxis2" not in figure.layout
-    assert "probability" not in figure.data[0].hovertext[0]
+    assert "probability" not in figure.data[1].hovertext[0]
+    assert len(figure.layout.annotations) == 2

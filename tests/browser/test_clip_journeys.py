@@ -2,6 +2,7 @@
 
 import io
 import re
+import shutil
 
 import pandas as pd
 import pytest
@@ -10,7 +11,8 @@ from skimage import data
 from skimage.io import imsave
 
 from app.words import say
-from tests.browser.app_page import PATIENCE, Visit
+from tests.browser.app_page import PATIENCE, SCREENSHOTS, Visit
+from tests.test_start import ROOT
 
 pytestmark = pytest.mark.browser
 
@@ -52,9 +54,9 @@ def test_labels_a_cell_its_reason_and_another_mechanism(visit):
     page.get_by_text("relevance", exact=True).first.click()
     expect(page.get_by_text("Relevance of each patch for")).to_be_visible(timeout=PATIENCE)
     page.get_by_text("part in the score", exact=True).click()
-    expect(page.get_by_text("what the score of")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("the score of “a rocket”").first).to_be_visible(timeout=PATIENCE)
     here.choose_mechanism("Linear")
-    expect(page.get_by_text("By linear the first label of")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("in both towers, the first label")).to_be_visible(timeout=PATIENCE)
     here.settled()
     here.shot("clip-linear")
 
@@ -75,7 +77,7 @@ def test_own_pictures_are_ranked_and_all_scores_are_taken_away(visit, tmp_path, 
     open_section(here, "Retrieval")
     page.get_by_role("textbox", name="Words").fill("a cup of coffee")
     page.get_by_role("textbox", name="Words").press("Enter")
-    expect(page.get_by_text(re.compile(r"^1\. my coffee"))).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text(re.compile(r"^1 · my coffee"))).to_be_visible(timeout=PATIENCE)
     here.shot("clip-retrieval")
     with page.expect_download(timeout=PATIENCE) as download:
         page.get_by_role("button", name="CSV").last.click()
@@ -111,3 +113,11 @@ def test_the_link_opens_the_same_labels(visit):
         "one thing\nanother"
     )
     assert "labels=" in page.url
+
+
+def test_screenshot_for_the_readme(visit, request):
+    here = visit("clip")
+    open_section(here, "Why")
+    here.shot("readme-clip")
+    if request.config.getoption("--keep-screenshot"):
+        shutil.copyfile(SCREENSHOTS / "readme-clip.png", ROOT / "assets" / "clip.png")

@@ -149,7 +149,7 @@ def test_progress_grows_to_1():
     assert told == pytest.approx([1 / 3, 2 / 3, 1.0])
     assert len(run.trace.calls) == 3
     assert run.trace.error < 1e-5
-    assert set(run.versions) == {"torch", "transformers", "timm"}
+    assert set(run.versions) == {"torch", "transformers", "timm", "open_clip_torch"}
 
 
 class StopError(Exception):

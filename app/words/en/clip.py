@@ -35,10 +35,17 @@ WORDS = {
     "a bias (SigLIP) take the sigmoid of scale x cosine + bias for each label by itself.",
     "clip_small": "This is our small offline CLIP, trained on clip art and emoji in minutes. It is "
     "far from a real one: choose a model of the hub, or a folder, for work that counts.",
-    "clip_cut": "{count} labels are longer than the model's {context} tokens; "
-    "what it does not read is greyed:",
-    "clip_changed": "By {mechanism} the first label of {count} of {all} pictures changes; the "
-    "pictures' vectors keep a mean cosine of {cosine:.3f} with the model's own.",
+    "clip_cut": "Longer than the model's {context} tokens, so that their end is not read (greyed): "
+    "labels {count}.",
+    "clip_query_cut": "The model reads {context} tokens; not read ({count} words):",
+    "clip_alike": "The model reads “{first}” and “{second}” alike: each takes a share of the same "
+    "probability.",
+    "clip_changed": "By {mechanism}, in both towers, the first label changes for {count} of {all} "
+    "pictures{which}; mean cosine of the pictures' vectors with the model's own {cosine:.3f}.",
+    "clip_change": "{name}: {before} → {after}",
+    "clip_settings": "Labels, templates, model",
+    "clip_link_long": "The address of this page does not hold your labels: they are too long.",
+    "clip_notes_more": "And {count} more notes on pictures.",
     "clip_margin": "first before second: cosine {cosine:+.3f}{probability}",
     "clip_margin_probability": ", probability {probability:+.1%}",
     "clip_spread": "templates disagree by {spread:.3f}",
@@ -61,12 +68,12 @@ WORDS = {
     "pictures, the right picture is first for {text:.0%} of the texts.",
     "clip_pairs": "Picture 1 belongs to label 1, and so on",
     "clip_click": "Click a cell to see why.",
-    "clip_too_many": "So many cells cannot be clicked: choose picture and label under Why.",
+    "clip_too_many": "Cells this small cannot be clicked: choose picture and label under Why.",
     "clip_picture": "Picture",
     "clip_label": "Label",
     "clip_against": "Against",
     "clip_against_help": "A second label: the map then shows the difference of the two.",
-    "clip_nothing": "nothing",
+    "clip_nothing": "(no second label)",
     "clip_method": "Reading",
     "clip_similarity": "patch similarity",
     "clip_relevance": "relevance",
@@ -82,11 +89,19 @@ WORDS = {
     "clip_score_of": "the score of “{label}”",
     "clip_words": "The words, token by token",
     "clip_tokens": "How much each token of the prompt counts for this score (relevance).",
+    "clip_tokens_show": "Shaded by",
+    "clip_tokens_show_help": "Relevance: attention weighted by the gradient of the score through "
+    "all layers. Attention: what the position that becomes the embedding looks at in the last "
+    "layer, the mean over its heads.",
+    "clip_tokens_relevance": "relevance",
+    "clip_tokens_attention": "attention",
+    "clip_unit_attention": "attention",
+    "clip_one_template": "In the first of {count} templates, “{template}”; the score is of all.",
     "clip_text_heads": "Heads of the text tower",
     "clip_query": "Words",
     "clip_query_help": "A description; the pictures are ranked by their cosine with it.",
     "clip_query_start": "something to drink",
-    "clip_rank": "{rank}. {name}: cosine {cosine:.3f}",
+    "clip_rank": "{rank} · {name}: cosine {cosine:.3f}",
     "clip_downloads": "Download the scores",
     "clip_downloads_heat": "Download this map",
     "clip_size": "image tower, one picture",
@@ -100,5 +115,6 @@ WORDS = {
     "clip_unit_relevance": "relevance",
     "clip_cell_cosine": "cosine {value:.3f}",
     "clip_cell_probability": "probability {value:.1%}",
+    "clip_more_ranked": "The first {shown} of {count} pictures.",
     "clip_query_empty": "Type what the pictures shall be ranked by.",
 }

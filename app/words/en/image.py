@@ -3,6 +3,7 @@
 WORDS = {
     "image_title": "Image: which patches does each head look at?",
     "image_add": "Add pictures",
+    "gallery_remove": "Click a name to remove it",
     "image_forget": "Remove my pictures",
     "image_upload": "Your pictures",
     "image_upload_help": "PNG, JPEG, GIF, WebP, BMP, TIFF or AVIF, up to 50 MB each.",

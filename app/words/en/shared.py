@@ -26,6 +26,8 @@ WORDS = {
     "cancelled": "Cancelled. What you gave is kept: press Run to start again.",
     "stale": "What follows is of the last run that worked.",
     "waiting": "Waiting: {ahead} before you on this machine.",
+    "opening": "Opening the pictures",
+    "time_left": "{text} · about {left} left",
     "fetching": "Fetching the weights of {name}",
     "loading": "Loading {name}",
     "running": "Running {name}",

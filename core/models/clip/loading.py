@@ -6,6 +6,7 @@ here, not by open_clip, so that only safetensors are read and nobody waits long.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -21,14 +22,20 @@ from transformers import AutoConfig
 from core.errors import InputError
 from core.models import weights
 from core.models.clip.model import ClipModel
-from core.models.clip.names import HUB, Named, named, pretrained
+from core.models.clip.names import CONFIG, HUB, WEIGHTS, Named, named, pretrained
 from core.models.clip.tokenizer import tokenizer
-from core.models.hub import check_folder, hub_file
+from core.models.hub import check_folder, hub_file, pickle_refused
 from core.models.quiet import quiet
 
 CLIP_MINI = "clip-mini"
-CONFIG = "open_clip_config.json"
-WEIGHTS = "open_clip_model.safetensors"
+# What torch says of a state dict that does not fit, and how we say it.
+MISFITS = {
+    r'Missing key\(s\) in state_dict: "([^"]+)"': "{} is missing",
+    r'Unexpected key\(s\) in state_dict: "([^"]+)"': "there is no place for {}",
+    r"size mismatch for (\S+): .*?Size\(\[(.*?)\]\).*?Size\(\[(.*?)\]\)": (
+        "{} has the shape ({}), and ({}) was wanted"
+    ),
+}
 
 
 class Plan(NamedTuple):
@@ -136,10 +143,8 @@ def _tagged_weights(tag: Mapping[str, Any], name: str) -> Path:
     """The safetensors of a tag of open_clip's table, which names a repository and maybe a file."""
     repository, _, filename = tag["hf_hub"].rpartition("/")
     if not repository:
-        raise InputError(
-            f"'{name}' was wanted with weights in safetensors; open_clip knows it only as a "
-            "pickle, and pickles are not loaded, because they can run code."
-        )
+        said = f"'{name}' was wanted with weights in safetensors; open_clip has it only as a pickle"
+        raise pickle_refused(said, CONFIG, WEIGHTS)
     return hub_file(
         repository, str(Path(filename).with_suffix(".safetensors")) if filename else WEIGHTS
     )
@@ -160,8 +165,24 @@ def _module(plan: Plan, name: str) -> nn.Module:
     if custom:
         kind = open_clip.CoCa if "multimodal_cfg" in config else open_clip.CustomTextCLIP
     module = kind(**config)
-    open_clip.load_checkpoint(module, str(plan.weights), strict=True)
+    try:
+        open_clip.load_checkpoint(module, str(plan.weights), strict=True)
+    except RuntimeError as error:
+        if not (first := _misfit(str(error))):
+            raise
+        raise InputError(
+            f"Weights that fit the model of '{name}' were wanted; these do not: {first}."
+        ) from error
     return module
+
+
+def _misfit(error: str) -> str:
+    """The first weight that does not fit, as a part of a sentence; '' for another error."""
+    for line in error.splitlines():
+        for pattern, said in MISFITS.items():
+            if match := re.search(pattern, line):
+                return said.format(*match.groups())
+    return ""
 
 
 def _text_config(wanted: str, folder: Path | None) -> str:

@@ -4,6 +4,7 @@ Source: open_clip's own tables, https://github.com/mlfoundations/open_clip/blob/
 """
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -11,10 +12,14 @@ import open_clip
 import timm
 
 from core.errors import InputError
-from core.models.hub import PICKLES
+from core.models.hub import PICKLES, pickle_refused
 
 HUB = "hf-hub:"
+CONFIG = "open_clip_config.json"
+WEIGHTS = "open_clip_model.safetensors"
 SHOWN = 6  # tags in one sentence
+SIZES = {"base": "b", "large": "l", "huge": "h"}
+THEIRS = re.compile(r"clip-vit-(base|large|huge)-patch([\d-]+)$")
 
 
 class Named(NamedTuple):
@@ -59,12 +64,9 @@ def pretrained(wanted: Named) -> dict:
             f"The name of an open_clip model was wanted; it knows no '{architecture}'"
             f"{_hint(near(architecture, open_clip.list_models()))}."
         )
-    if tag.endswith(PICKLES):
-        raise InputError(
-            f"Weights in safetensors were wanted; '{tag}' is a pickle, which can run code when it "
-            "is opened: if you trust it, load it where it was made and save it as "
-            "open_clip_model.safetensors beside its open_clip_config.json, and give that folder."
-        )
+    if tag.lower().endswith(PICKLES):
+        said = f"Weights in safetensors were wanted; '{tag}' is a pickle"
+        raise pickle_refused(said, CONFIG, WEIGHTS)
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     config = open_clip.get_pretrained_cfg(architecture, tag) if tag else None
     if config:
@@ -80,9 +82,16 @@ def pretrained(wanted: Named) -> dict:
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
-    """Known names that are spelt much the same, upper and lower case alike."""
+    """Known names that are spelt much the same, upper and lower case alike.
+
+    The way in which transformers names a CLIP is understood too: 'openai/clip-vit-base-patch32'.
+    """
     by_lower = {other.lower(): other for other in known}
-    close = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+    spelt = name.lower()
+    theirs = THEIRS.search(spelt)
+    if theirs and (own := f"vit-{SIZES[theirs[1]]}-{theirs[2]}") in by_lower:
+        return [by_lower[own]]
+    close = difflib.get_close_matches(spelt, by_lower, n=3, cutoff=0.6)
     return [by_lower[lower] for lower in close]
 
 
@@ -91,4 +100,6 @@ def _is_tag(tag: str) -> bool:
 
 
 def _hint(names: list[str]) -> str:
-    return f"; near it are {', '.join(names)}" if names else ""
+    if not names:
+        return ""
+    return f"; near it {'is' if len(names) == 1 else 'are'} {', '.join(names)}"

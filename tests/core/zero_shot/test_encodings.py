@@ -1,12 +1,14 @@
 """Encodings: what was encoded once is not encoded again, within a bound, for any thread."""
 
 import threading
+from contextlib import contextmanager
 
 import pytest
 import torch
 
 from core.bench.timing import seconds
 from core.errors import InputError
+from core.zero_shot import encodings as module
 from core.zero_shot.encodings import ENTRY_BYTES, Encodings
 from core.zero_shot.templates import TEMPLATES, prompts
 from tests.core.zero_shot import small
@@ -91,18 +93,85 @@ def test_more_than_can_be_held_is_given_all_the_same(model):
     assert encodings.nbytes == 0
 
 
-def test_progress_is_told_and_stopping_keeps_nothing_half_done(model):
+def stop(share):
+    raise KeyboardInterrupt
+
+
+def test_progress_is_the_share_of_what_is_missing(model):
     encodings, told = Encodings(), []
-    encodings.texts(model, [f"text {index}" for index in range(130)], on_share=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    texts = [f"text {index}" for index in range(130)]
+    encodings.texts(model, texts, on_share=told.append)
+    assert told == pytest.approx([64 / 130, 128 / 130, 1])
+    told.clear()
+    encodings.texts(model, ["new", *texts, "newer"], on_share=told.append)
+    encodings.texts(model, texts, on_share=told.append)
+    assert told == [1]
 
-    def stop(share):
-        raise KeyboardInterrupt
 
+def test_a_stop_keeps_the_batches_that_are_done(model):
+    encodings, own = Encodings(), given(37)
     with pytest.raises(KeyboardInterrupt):
-        encodings.texts(model, ["new"], on_share=stop)
-    assert encodings.encoded_texts == 130
+        encodings.pictures(model, own, on_share=stop)
+    assert encodings.encoded_pictures == 16
+    found = encodings.pictures(model, own)
+    assert encodings.encoded_pictures == 37
+    torch.testing.assert_close(found, model.encode_pictures(small.pictures(37)))
+    labels = tuple(f"label {index}" for index in range(70))
+    with pytest.raises(KeyboardInterrupt):
+        encodings.labels(model, labels, ("{}",), on_share=stop)
+    encodings.labels(model, labels, ("{}",))
+    assert encodings.encoded_texts == 70
+
+
+def test_only_missing_pictures_are_opened_and_few_at_a_time(model, monkeypatch):
+    monkeypatch.setattr(module, "MAX_PIXELS", 3 * small.SIZE**2)
+    encodings, own, events = Encodings(), given(7), []
+    real = type(model).encode_pictures
+
+    def encode_pictures(self, pictures, *arguments, **options):
+        events.append(len(pictures))
+        return real(self, pictures, *arguments, **options)
+
+    def opens(digest, picture):
+        return digest, lambda: (events.append(digest), picture)[1]
+
+    monkeypatch.setattr(type(model), "encode_pictures", encode_pictures)
+    encodings.pictures(model, own[:2])
+    found = encodings.pictures(model, [opens(*each) for each in own])
+    opened = [f"digest {index}" for index in range(2, 7)]
+    assert events == [2, *opened[:3], 3, *opened[3:], 2]
+    encodings.pictures(model, [opens(*each) for each in own])
+    assert len(events) == 8
+    torch.testing.assert_close(found, real(model, small.pictures(7)))
+
+
+def test_a_picture_that_cannot_be_opened_is_told_and_the_batches_before_it_are_kept(model):
+    def damaged():
+        raise InputError("A whole picture was wanted; 'a.png' is cut off or damaged.")
+
+    encodings, own = Encodings(), given(16)
+    with pytest.raises(InputError, match=r"'a\.png' is cut off"):
+        encodings.pictures(model, [*own, ("damaged", damaged)])
+    encodings.pictures(model, own)
+    assert encodings.encoded_pictures == 16
+
+
+def test_the_turn_is_given_up_between_batches(model):
+    encodings, events = Encodings(), []
+
+    @contextmanager
+    def turn():
+        events.append("in")
+        yield
+        events.append("out")
+
+    encodings.pictures(model, given(17), on_share=events.append, turn=turn)
+    assert events == ["in", "out", 16 / 17, "in", "out", 1]
+    events.clear()
+    encodings.labels(model, ("a", "b"), ("{}",), turn=turn)
+    encodings.labels(model, ("a", "b"), ("{}",), turn=turn)
+    encodings.pictures(model, given(17), turn=turn)
+    assert events == ["in", "out"]
 
 
 def test_threads_share_one_store(model):

@@ -118,6 +118,50 @@ def test_the_same_command_goes_on_after_a_stop(run, monkeypatch):
     assert sorted(pd.read_csv(out)["file"]) == [f"{index}.png" for index in range(5)]
 
 
+def test_a_stop_while_the_model_loads_is_one_sentence(run, monkeypatch):
+    def load(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("core.cli_label.registry.load", load)
+    code, said, err, out = run("--labels", "cat,dog")
+    assert (code, said) == (130, "")
+    assert err.strip() == "Stopped; with --labels the same command goes on from here."
+    assert not out.exists()
+
+
+def test_texts_and_pictures_have_a_bar_each(run, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    _, _, err, _ = run("--labels", "cat,dog")
+    assert "\rreading labels 100 %\n\rlabelling 100 %\n" in err
+
+
+def test_other_labels_for_a_table_that_is_there_are_named(run):
+    out = run("--labels", "cat,dog")[3]
+    code, _, err, _ = run("--labels", "cat,dog,sea")
+    assert code == 2
+    assert err.startswith(f"The labels of '{out}' are 'cat | dog', and 'cat | dog | sea' came: ")
+
+
+def test_labels_that_are_read_alike_are_told(run, monkeypatch):
+    _, _, err, _ = run("--labels", "cat,dog,Cat")
+    said = "reads 'cat' and 'Cat' alike: each gets its own share of the probability."
+    assert len(err.splitlines()) == 1
+    assert err.endswith(f"{said}\n")
+
+
+def test_labels_with_slashes_and_dots_between_commas_are_labels(run):
+    _, _, _, out = run("--labels", "and/or,node.js,St. Paul.")
+    assert set(pd.read_csv(out)["labels"]) == {"and/or | node.js | St. Paul."}
+
+
+@pytest.mark.parametrize("given", ["list.dat", "own/list", "a\\b", "list.JSON", "my, own"])
+def test_a_file_of_another_ending_is_no_label(run, monkeypatch, tmp_path, given):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my, own").write_text("cat")
+    said = f"Labels, or a file that ends in .txt, .csv, .tsv, were wanted; '{given}' came: "
+    assert refused(run, "--labels", given).startswith(said)
+
+
 def test_other_settings_for_a_table_that_is_there_are_refused(run):
     _, _, _, out = run("--labels", "cat,dog")
     before = out.read_bytes()

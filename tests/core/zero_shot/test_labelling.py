@@ -166,6 +166,8 @@ def test_a_mechanism_that_cannot_run_stops_at_once(model, folder, monkeypatch):
      ({"templates": ("{}",)}, LABELS, "The templates of"),
      ({"templates": tuple(f"{index} {{}}" for index in range(40))}, LABELS, "The templates of"),
      ({}, ("cat", "dog", "sea"), "The labels of"),
+     ({}, LABELS[:2], r"The labels of '.*' are 'cat \| a dog, old \| sea', and 'cat \| a"),
+     ({}, LABELS[:1], r"The labels of '.*' are 'cat \| a dog, old \| sea', and 'cat' came"),
      ({"top": 1}, LABELS, "A new file, or a table with the same columns")],
 )  # fmt: skip
 def test_other_settings_are_refused_and_the_table_is_left_alone(model, folder, own, labels, said):
@@ -180,7 +182,7 @@ def test_other_settings_are_refused_and_the_table_is_left_alone(model, folder, o
 def test_long_lists_are_told_apart_by_a_digest(model, folder):
     labels = tuple(f"thing {index}" for index in range(200))
     label_folder(model, job(folder), labels)
-    with pytest.raises(InputError, match=r"The labels of .* is '200 labels \(\w{8}\)'"):
+    with pytest.raises(InputError, match=r"The labels of .* are '200 labels \(\w{8}\)'"):
         label_folder(model, job(folder), labels[::-1])
 
 
@@ -196,6 +198,23 @@ def test_a_file_of_another_kind_is_never_overwritten(model, folder, data):
     with pytest.raises(InputError, match="table"):
         rank_folder(model, job(folder), "cat")
     assert job(folder).out.read_bytes() == data
+
+
+def test_formulas_are_made_plain_and_such_a_table_goes_on(model, folder):
+    (folder / "0.png").rename(folder / "=0.png")
+    labels = ("=1+1", "'=1+1", "@me", "-5", "'quoted'")
+    asked = job(folder, top=5, templates=("+{}",))
+    told = []
+    assert label_folder(model, asked, labels, on_texts=told.append) == (7, 0, 0)
+    assert told == [1]
+    found = read(asked)
+    assert "'=0.png" in set(found["file"])
+    expected = {"'=1+1", "''=1+1", "'@me", "'-5", "'quoted'"}
+    assert {found.loc[0, f"label_{rank}"] for rank in range(1, 6)} == expected
+    assert set(found["templates"]) == {"'+{}"}
+    assert label_folder(model, asked, labels) == (0, 7, 0)
+    with pytest.raises(InputError, match=r"The templates of .* are '\+\{\}', and '-\{\}' came"):
+        label_folder(model, job(folder, top=5, templates=("-{}",)), labels)
 
 
 def test_an_empty_file_is_filled(model, folder):

@@ -2,8 +2,10 @@
 
 import open_clip
 import pytest
+import torch
 
 from core.errors import InputError
+from core.zero_shot.alike import read_alike
 from core.zero_shot.cut import cut_labels
 from core.zero_shot.labels import MOST_LABELS, READY, labels_from_file, parse_labels
 from core.zero_shot.templates import (
@@ -71,6 +73,42 @@ def test_a_label_with_half_a_letter_is_shown_with_a_mark():
     assert parse_labels("caf\udce9").labels == ("caf\ufffd",)
 
 
+def test_the_two_ways_to_write_a_letter_are_one_label():
+    assert parse_labels("caf\u00e9\ncafe\u0301").labels == ("caf\u00e9",)
+
+
+@pytest.mark.parametrize("mark", ["\u200b", "\u2060", "\ufeff", "\u200d", "\u200e", "\u00ad"])
+def test_marks_without_a_shape_are_no_label_and_no_part_of_its_ends(mark):
+    assert parse_labels(f"{mark}\n{mark} {mark}\n {mark} cat {mark}\ncat").labels == ("cat",)
+    with pytest.raises(InputError, match="none came"):
+        parse_labels(mark)
+
+
+@pytest.mark.parametrize("name", ["WOMAN TECHNOLOGIST", "flag: England"])
+def test_emoji_of_several_parts_stay_whole(name):
+    emoji = {
+        "WOMAN TECHNOLOGIST": "\U0001f469\u200d\U0001f4bb",
+        "flag: England": "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    }[name]
+    assert parse_labels(f"\u200b{emoji}").labels == (emoji,)
+
+
+def test_labels_that_become_the_same_tokens_are_paired_with_the_first():
+    model, labels = small.clip(), ("Cat", "dog", "cat", "CAT", "Straße", "STRASSE")
+    found = read_alike(model, labels, "a {}.")
+    assert found == (("Cat", "cat"), ("Cat", "CAT"))
+    one, other, own = model.encode_texts(["a Cat.", "a cat.", "a dog."])
+    torch.testing.assert_close(one, other)
+    assert not torch.allclose(one, own, atol=1e-3)
+
+
+def test_a_tokenizer_that_knows_letter_case_reads_nothing_alike(monkeypatch):
+    model = small.clip()
+    monkeypatch.setattr(model.text.reading.tokenizer, "clean_fn", lambda text: text)
+    assert read_alike(model, ("Cat", "cat"), "{}") == ()
+
+
+NO_HEADER = "'names.csv' has no column 'label'; its first column was read, from the first line on."
 CELLS = ("café", "dog, brown", 'the "best" cat', "{}")
 QUOTED = 'id,Label\n1,café\n2,"dog, brown"\n3,"the ""best"" cat"\n4,{}\n'
 
@@ -103,10 +141,41 @@ def test_windows_letters_are_read_and_noted():
 def test_a_table_without_the_column_gives_its_first_with_a_note():
     found = labels_from_file(b"cat,1\ndog,2\n\ncat,3\n", "names.csv")
     assert found.labels == ("cat", "dog")
-    assert found.notes == (
-        "'names.csv' has no column 'label'; its first column was read, from the first line on.",
-        "1 repeated label was merged, such as 'cat'.",
-    )
+    assert found.notes == (NO_HEADER, "1 repeated label was merged, such as 'cat'.")
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [("name,id\ncat,1\ndog,2", ("The column 'name' of 'names.csv' was read.",)),
+     ("id;Class_Name\n1;cat\n2;dog", ("The column 'class name' of 'names.csv' was read.",)),
+     ("class,name\n0,cat\n1,dog", ("The column 'name' of 'names.csv' was read.",)),
+     ("Labels\ncat\ndog", ()),
+     ("CAPTION\ncat\ndog", ("The column 'caption' of 'names.csv' was read.",)),
+     ("\n  \n\t\nid\tlabel\n1\tcat\n2\tdog", ()),
+     (",,\n,id,label\n,1,cat\n\n,,\n,2,dog", ()),
+     ("sep=;\r\nlabel;id\r\ncat;1\r\ndog;2", ()),
+     ('"SEP=|"\ncat|1,5\ndog|2,5', (NO_HEADER,)),
+     ("\ncat\ndog", (NO_HEADER,))],
+)  # fmt: skip
+def test_the_column_of_labels_is_found_by_its_usual_names(text, notes):
+    found = labels_from_file(text.encode(), "names.csv")
+    assert (found.labels, found.notes) == (("cat", "dog"), notes)
+
+
+def test_commas_in_few_lines_of_one_column_belong_to_the_labels():
+    found = labels_from_file(b'cat, asleep\ndog\n"cow, brown"\nsea\ntown', "x.csv")
+    assert found.labels == ("cat, asleep", "dog", "cow, brown", "sea", "town")
+    said = "Most lines of 'x.csv' have one cell only; each line was read as one label."
+    assert found.notes == (said,)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["x.csv", "x.txt"])
+def test_utf_16_without_its_mark_is_seen_by_its_zeros(encoding, name):
+    found = labels_from_file("café – “old”\nŁódź\ncat".encode(encoding), name)
+    assert found.labels == ("café – “old”", "Łódź", "cat")
+    expected = f"'{name}' has no mark of its encoding; it was read as UTF-16."
+    assert found.notes[0] == expected
 
 
 def test_a_text_file_keeps_commas_and_quotes():
@@ -139,12 +208,12 @@ def test_a_file_that_is_too_large_and_a_damaged_table_are_refused():
 
 def test_ready_lists_are_the_published_ones():
     assert list(READY) == ["ImageNet-1k", "CIFAR-10", "COCO things"]
-    assert READY["ImageNet-1k"] == tuple(open_clip.IMAGENET_CLASSNAMES)
-    assert len(READY["ImageNet-1k"]) == 1000
-    assert [len(set(READY[name])) for name in ("CIFAR-10", "COCO things")] == [10, 80]
-    found = parse_labels("\n".join(READY["ImageNet-1k"]))
-    assert len(found.labels) == 998
-    assert found.notes == ("2 repeated labels were merged, such as 'missile'.",)
+    assert [len(set(READY[name])) for name in READY] == [1000, 10, 80]
+    ours, theirs = READY["ImageNet-1k"], open_clip.IMAGENET_CLASSNAMES
+    other = {index: name for index, name in enumerate(ours) if name != theirs[index]}
+    assert other == {744: "projectile", 836: "sunglass"}
+    assert (ours[657], ours[837]) == ("missile", "sunglasses")
+    assert parse_labels("\n".join(ours)) == (ours, ())
 
 
 def test_the_7_and_the_80_templates_are_those_of_open_clip():

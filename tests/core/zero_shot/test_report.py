@@ -2,14 +2,18 @@
 
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib import font_manager
 from PIL import Image
 
 from core.picture.palettes import table
+from core.zero_shot import report
 from core.zero_shot.report import MOST_PICTURES, clip_html, matrix_png
 from core.zero_shot.scores import Scores
+from core.zero_shot.similarity import Order
 from core.zero_shot.table import Settings
 
 SETTINGS = Settings("tiny-clip", "linear", "float32", ("a photo of a {}",), 11.0, None, False)
@@ -96,3 +100,42 @@ def test_matrix_picture_carries_the_settings_and_is_no_larger_than_a_page(shape)
     picture = Image.open(io.BytesIO(data))
     assert max(picture.size) <= 2300
     assert picture.text["Description"] == "\n".join(SETTINGS.lines())
+
+
+def test_matrix_stands_in_the_order_and_the_number_that_are_shown():
+    given = scores(2, 3)
+    order = Order(np.array([1, 0]), np.array([2, 0, 1]))
+    names = ["first", "second"]
+    text = clip_html(given, names, [PIXEL] * 2, SETTINGS, order=order)
+    whole = text.split("<h2>Every cosine</h2>")[1]
+    assert re.findall(r"<th>label (\d)", whole) == ["2", "0", "1"]
+    assert re.findall(r"<th>(first|second)<", whole) == ["second", "first"]
+    numbers = re.findall(r'">(-?\d\.\d\d)</td>', whole)
+    assert numbers == ["0.50", "0.10", "0.30", "-0.10", "-0.50", "-0.30"]
+    text = clip_html(given, names, [PIXEL] * 2, SETTINGS, shown="probability")
+    assert text.split("<h2>Every probability</h2>")[1].count(">33.3%</td>") == 6
+
+
+def test_picture_in_order_is_the_picture_of_the_same_cells_given_in_that_order():
+    given, order = scores(2, 2), Order(np.array([1, 0]), np.array([1, 0]))
+    turned = replace(given, labels=given.labels[::-1], cosine=given.cosine[::-1, ::-1])
+    ordered = matrix_png(given, ["first", "second"], SETTINGS, order=order)
+    assert ordered == matrix_png(turned, ["second", "first"], SETTINGS)
+    assert ordered != matrix_png(given, ["first", "second"], SETTINGS, shown="probability")
+
+
+def test_probabilities_that_are_not_there_cannot_be_shown():
+    with pytest.raises(ValueError, match="none came"):
+        matrix_png(scores(2, 1, with_probability=False), ["a", "b"], SETTINGS, shown="probability")
+
+
+def test_letters_that_the_own_font_lacks_come_from_another_that_is_installed(monkeypatch):
+    own, other = (
+        set(font_manager.get_font(font_manager.findfont(name)).get_charmap())
+        for name in ("DejaVu Sans", "STIXGeneral")
+    )
+    name = chr(min(letter for letter in other - own if chr(letter).isalpha()))
+    boxes = matrix_png(scores(1, 1), [name], SETTINGS)
+    monkeypatch.setattr(report, "MORE_FONTS", ("No Such Font", "STIXGeneral"))
+    assert report.fonts() == ["DejaVu Sans", "STIXGeneral"]
+    assert matrix_png(scores(1, 1), [name], SETTINGS) != boxes
