@@ -47,8 +47,8 @@ def test_labels_a_cell_its_reason_and_another_mechanism(visit):
     expect(page.get_by_text(say("clip_click"))).to_be_visible(timeout=PATIENCE)
     here.shot("clip-matrix")
     click_cell(page, 3, 1, (4, 3))  # the rocket, and its own label
-    heat = here.canvas("a rocket")
-    expect(heat).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Cosine of each patch with “a rocket”")).to_be_visible(timeout=PATIENCE)
+    expect(here.canvas("coloured by ⁨cosine⁩")).to_be_visible()
     here.settled()
     here.shot("clip-why")
     page.get_by_text("relevance", exact=True).first.click()
