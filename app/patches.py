@@ -32,9 +32,13 @@ class Query(NamedTuple):
 def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
     """Choose a query and a head; both redraw this part only and run no model."""
     group = group_picker(kept, key)
+    of = kept.run.prepared.groups[group]
     query, looked_at = controls(kept, group, key)
     what = f"{kept.wanted.model} {kept.wanted.given}"
     shown = picture_loaders.photo_of(what, picture, kept.run.prepared.geometry)
+    look = shared.look(stale=stale)
+    if of.queries != of.keys:  # a pool: there is no other query to click
+        look = look._replace(words={**look.words, **OFFLINE_LOOK.words})
     scene = patches_scene(
         kept.run,
         shown,
@@ -43,7 +47,7 @@ def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
         looked_at=looked_at,
         group=group,
         name=f"{kept.wanted.name}-{group}",
-        look=shared.look(stale=stale),
+        look=look,
     )
     canvas.patches(
         scene,

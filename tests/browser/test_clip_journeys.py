@@ -2,10 +2,10 @@
 
 import io
 import re
-import shutil
 
 import pandas as pd
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 from skimage import data
 from skimage.io import imsave
@@ -120,4 +120,5 @@ def test_screenshot_for_the_readme(visit, request):
     open_section(here, "Why")
     here.shot("readme-clip")
     if request.config.getoption("--keep-screenshot"):
-        shutil.copyfile(SCREENSHOTS / "readme-clip.png", ROOT / "assets" / "clip.png")
+        with Image.open(SCREENSHOTS / "readme-clip.png") as whole:
+            whole.crop((0, 0, 1280, 1080)).save(ROOT / "assets" / "clip.png")
