@@ -1,4 +1,4 @@
-"""The command line: `python -m core maps | label | models | weights | bench`."""
+"""The command line: `python -m core maps | label | train | models | weights | bench`."""
 
 import argparse
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 from core import cli, cli_label
 from core.allocator import keep_freed_memory
 from core.errors import InputError
+from core.train import command
 
 
 def parser() -> argparse.ArgumentParser:
@@ -18,6 +19,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
     _add_maps(commands)
     cli_label.add_parser(commands)
+    command.add_parser(commands)
     models = commands.add_parser("models", help="list the models, and which need no hub")
     models.set_defaults(act=cli.models)
     weights = commands.add_parser("weights", help="fetch the weights that need no hub")

@@ -187,7 +187,7 @@ def test_every_mechanism_routes_both_towers(attending, mechanism):
     assert all(call.kernel.startswith(mechanism) for call in run.trace.calls)
     routed = F.normalize(run.output.embedding, dim=-1)
     torch.testing.assert_close(attending.encode_texts(TEXTS, mechanism), routed)
-    if not MECHANISMS[mechanism].exact:
+    if mechanism in ("linear", "favor"):  # the sparse ones see all of an input as short as this
         assert (routed - attending.encode_texts(TEXTS)).abs().max() > 1e-4
 
 

@@ -1,0 +1,1 @@
+"""Training clip-mini: `python -m core train clip-mini`."""
