@@ -10,7 +10,7 @@ from core import models as registry
 from core.attention import MECHANISMS
 from core.cli import bar
 from core.errors import InputError
-from core.models.clip.model import ClipModel
+from core.models.clip.model import PICTURES, ClipModel
 from core.zero_shot.alike import read_alike
 from core.zero_shot.cut import cut_labels
 from core.zero_shot.folder import pictures_in
@@ -47,7 +47,9 @@ def add_parser(commands: "argparse._SubParsersAction") -> None:
     )
     command.add_argument("--model", default="clip-mini", help="default clip-mini, the offline one")
     command.add_argument("--mechanism", help="a name of MECHANISMS; the model's own if none")
-    command.add_argument("--batch", type=int, default=16, help="pictures at a time (default 16)")
+    command.add_argument(
+        "--batch", type=int, default=PICTURES, help=f"at a time (default {PICTURES})"
+    )
     command.add_argument("--top", type=int, default=5, help="labels a picture (default 5)")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
     command.add_argument("--precision", default="float32", help="float32, bfloat16 or float16")

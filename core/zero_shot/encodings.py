@@ -12,13 +12,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from core.errors import InputError
-from core.models.clip.model import ClipModel
+from core.models.clip.model import PICTURES, ClipModel
 from core.models.images import MAX_PIXELS, Picture
 from core.zero_shot.templates import prompts
 
 LIMIT_BYTES = 500_000_000
 ENTRY_BYTES = 1_000  # about what a key and a tensor take beside the numbers
-BATCH = {"pictures": 16, "texts": 64}  # encoded together; after each batch its vectors are kept
+BATCH = {
+    "pictures": PICTURES,
+    "texts": 64,
+}  # encoded together; after each batch its vectors are kept
 
 Tell = Callable[[float], None]  # the share of what is missing that is done; may raise to stop
 Given = Picture | Callable[[], Picture]  # a picture, or how it is opened when it is needed

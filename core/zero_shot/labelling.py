@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from core.errors import InputError
-from core.models.clip.model import ClipModel
+from core.models.clip.model import PICTURES, ClipModel
 from core.zero_shot.encodings import Encodings
 from core.zero_shot.folder import Encoded, encoded, name_in, pictures_in
 from core.zero_shot.growing import Table
@@ -33,7 +33,7 @@ class Job:
     out: Path
     templates: tuple[str, ...]
     mechanism: str | None = None
-    batch: int = 16
+    batch: int = PICTURES
     top: int = 5  # labels a picture
 
     def __post_init__(self) -> None:

@@ -27,6 +27,7 @@ from core.models.images import Picture
 from core.models.model import memory_explained
 from core.models.tokens import valid_unicode
 
+PICTURES = 4  # that go through a tower together: with more, a processor's caches overflow
 Share = Callable[[float], None]  # told the share that is done, 0 to 1; may raise to stop
 
 
@@ -94,7 +95,7 @@ class ClipModel:
         mechanism: str | None = None,
         *,
         on_share: Share | None = None,
-        batch: int = 16,
+        batch: int = PICTURES,
     ) -> Float[Tensor, "picture dim"]:
         """One row of length 1 a picture, float32, on the CPU.
 

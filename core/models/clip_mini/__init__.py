@@ -74,6 +74,7 @@ def untrained(on_progress: weights.Progress | None = None, cache: Path | None = 
         )
         tokenizer = HFTokenizer(minilm, context_length=CONTEXT, trust_remote_code=False)
     module.visual.trunk.lite0.load_state_dict(lite0.state_dict(), strict=True)
+    module.visual.trunk.lite0.to(memory_format=torch.channels_last)
     return ClipParts(module.eval().requires_grad_(False), PREPROCESS, tokenizer, CONTEXT)
 
 

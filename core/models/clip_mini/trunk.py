@@ -38,6 +38,8 @@ class Trunk(nn.Module):
 
     def forward_features(self, pixels: Float[Tensor, "batch 3 height width"]) -> Hidden:
         """The map of hidden states; gradients end at lite0's features."""
+        # Channels last, as its weights are: on a processor that takes two thirds of the time.
+        pixels = pixels.contiguous(memory_format=torch.channels_last)
         features = self.lite0.forward_features(pixels)
         grid, places = tuple(features.shape[2:]), features.flatten(2).mT
         hidden = torch.cat([self.head.tokens(places, grid), settled(places)], dim=-1)

@@ -8,6 +8,7 @@ import torch
 
 from core.bench.timing import seconds
 from core.errors import InputError
+from core.models.clip.model import PICTURES
 from core.zero_shot import encodings as module
 from core.zero_shot.encodings import ENTRY_BYTES, Encodings
 from core.zero_shot.templates import TEMPLATES, prompts
@@ -112,7 +113,7 @@ def test_a_stop_keeps_the_batches_that_are_done(model):
     encodings, own = Encodings(), given(37)
     with pytest.raises(KeyboardInterrupt):
         encodings.pictures(model, own, on_share=stop)
-    assert encodings.encoded_pictures == 16
+    assert encodings.encoded_pictures == PICTURES
     found = encodings.pictures(model, own)
     assert encodings.encoded_pictures == 37
     torch.testing.assert_close(found, model.encode_pictures(small.pictures(37)))
@@ -125,6 +126,7 @@ def test_a_stop_keeps_the_batches_that_are_done(model):
 
 def test_only_missing_pictures_are_opened_and_few_at_a_time(model, monkeypatch):
     monkeypatch.setattr(module, "MAX_PIXELS", 3 * small.SIZE**2)
+    monkeypatch.setitem(module.BATCH, "pictures", 16)
     encodings, own, events = Encodings(), given(7), []
     real = type(model).encode_pictures
 
@@ -149,11 +151,11 @@ def test_a_picture_that_cannot_be_opened_is_told_and_the_batches_before_it_are_k
     def damaged():
         raise InputError("A whole picture was wanted; 'a.png' is cut off or damaged.")
 
-    encodings, own = Encodings(), given(16)
+    encodings, own = Encodings(), given(PICTURES)
     with pytest.raises(InputError, match=r"'a\.png' is cut off"):
         encodings.pictures(model, [*own, ("damaged", damaged)])
     encodings.pictures(model, own)
-    assert encodings.encoded_pictures == 16
+    assert encodings.encoded_pictures == PICTURES
 
 
 def test_the_turn_is_given_up_between_batches(model):
@@ -165,12 +167,12 @@ def test_the_turn_is_given_up_between_batches(model):
         yield
         events.append("out")
 
-    encodings.pictures(model, given(17), on_share=events.append, turn=turn)
-    assert events == ["in", "out", 16 / 17, "in", "out", 1]
+    encodings.pictures(model, given(PICTURES + 1), on_share=events.append, turn=turn)
+    assert events == ["in", "out", PICTURES / (PICTURES + 1), "in", "out", 1]
     events.clear()
     encodings.labels(model, ("a", "b"), ("{}",), turn=turn)
     encodings.labels(model, ("a", "b"), ("{}",), turn=turn)
-    encodings.pictures(model, given(17), turn=turn)
+    encodings.pictures(model, given(PICTURES + 1), turn=turn)
     assert events == ["in", "out"]
 
 
