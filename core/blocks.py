@@ -59,11 +59,16 @@ def weights_of(
     if heads != slice(None):  # one head: only the kv head that it reads
         shared = slice(call.kv_head(heads.start), call.kv_head(heads.start) + 1)
     mask = mask_rows(call, heads, queries, batch)
-    weights = MECHANISMS[call.mechanism or "standard"].weights(
+    mechanism, where = MECHANISMS[call.mechanism or "standard"], {}
+    if mechanism.positional:
+        positions = torch.arange(call.query.shape[2], device=call.query.device)
+        where = {"positions": positions[queries]}
+    weights = mechanism.weights(
         call.query[batch : batch + 1, heads, queries],
         call.key[batch : batch + 1, shared],
         mask=None if mask is None else mask[None],
         scale=call.scale,
+        **where,
     )
     return weights[0].float()
 

@@ -3,15 +3,25 @@
 import torch
 
 from core.attention import flash
+from core.attention.block_sparse import BLOCK_SPARSE
+from core.attention.chunked import CHUNKED
 from core.attention.favor import FAVOR
 from core.attention.flash import FLASH
 from core.attention.linear import LINEAR
+from core.attention.longformer import LONGFORMER
 from core.attention.mechanism import Mechanism
 from core.attention.standard import STANDARD
+from core.attention.topk import TOPK
+from core.attention.window import WINDOW
 
 MECHANISMS: dict[str, Mechanism] = {
     "standard": STANDARD,
     "flash": FLASH,
+    "chunked": CHUNKED,
+    "window": WINDOW,
+    "longformer": LONGFORMER,
+    "block_sparse": BLOCK_SPARSE,
+    "topk": TOPK,
     "linear": LINEAR,
     "favor": FAVOR,
 }

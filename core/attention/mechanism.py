@@ -58,3 +58,6 @@ class Mechanism:
     weights: Weights
     any_mask: bool = True  # False: `attend` takes masks of keys and causal ones only, and says so
     has_dropout: bool = True  # False: dropout_p > 0 is refused with a sentence
+    # True: a row depends on where its query stands. `weights` of some queries then takes their
+    # `positions`, one a query; without them they are 0, 1, 2...
+    positional: bool = False
