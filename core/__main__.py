@@ -4,8 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from core import cli, cli_label
+from core import cli, cli_bench, cli_label
 from core.allocator import keep_freed_memory
+from core.attention import MECHANISMS
 from core.errors import InputError
 from core.train import command
 
@@ -25,12 +26,7 @@ def parser() -> argparse.ArgumentParser:
     weights = commands.add_parser("weights", help="fetch the weights that need no hub")
     weights.add_argument("names", nargs="*", help="minilm, smollm2, focus-vit, ...; all if none")
     weights.set_defaults(act=cli.weights)
-    bench = commands.add_parser("bench", help="measure, as ratios side by side")
-    bench.add_argument(
-        "what", choices=["capture", "clip"],
-        help="capture: what recording and maps cost; clip: encoding, labelling and the CLIP page",
-    )  # fmt: skip
-    bench.set_defaults(act=cli.bench)
+    cli_bench.add_parser(commands)
     return top
 
 
@@ -56,9 +52,7 @@ def _add_maps(commands: "argparse._SubParsersAction") -> None:
     maps.add_argument("--layer", type=int, default=0, help="counted from 0 (default 0)")
     maps.add_argument("--head", type=int, default=0, help="counted from 0 (default 0)")
     maps.add_argument("--query", help="pictures: 'CLS', 'register 1' or a patch 'row,column'")
-    maps.add_argument(
-        "--mechanism", help="standard, flash, linear or favor; the model's own if none"
-    )
+    maps.add_argument("--mechanism", help=f"{', '.join(MECHANISMS)}; the model's own if none")
     maps.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
     maps.add_argument("--precision", default="float32", help="float32, bfloat16 or float16")
     maps.add_argument("--hide-special", action="store_true", help="leave out CLS, SEP and the like")

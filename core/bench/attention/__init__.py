@@ -1,0 +1,1 @@
+"""The lab's measurements: a plan, a child process that measures, results as they come."""

@@ -1,0 +1,115 @@
+"""Plan: what a sweep measures, and the refusal of what no machine or no kernel could measure."""
+
+import os
+from dataclasses import dataclass, field
+
+import torch
+
+from core.attention import MECHANISMS, unavailable
+from core.bench.timing import ROUNDS
+from core.errors import InputError, MechanismError
+from core.models import devices
+
+MOST = {
+    "batch": 1_024,
+    "heads": 1_024,
+    "dim": 1_024,
+    "rounds": 1_000,
+    "length": 2**20,
+}
+PROBED_POSITIONS = 64  # as many are tried before a run; a square, for windows of pictures
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which mechanisms are measured, on which sizes, and how often."""
+
+    arms: tuple[str, ...] = ("standard", "flash", "linear", "favor")  # names in MECHANISMS
+    lengths: tuple[int, ...] = (512, 1024, 2048, 4096)  # positions, as many queries as keys
+    batch: int = 1
+    heads: int = 8
+    dim: int = 64
+    precision: str = "float32"
+    causal: bool = False
+    backward: bool = False  # training steps too, with and without checkpointing
+    rounds: int = 7
+    threads: int = field(default_factory=torch.get_num_threads)
+    seed: int = 0
+    device: str = "cpu"
+    most_seconds: float = 600.0  # a run that would take longer is refused
+
+    @property
+    def base(self) -> str:
+        """The arm that the others are compared with."""
+        exact = [arm for arm in self.arms if MECHANISMS[arm].exact]
+        return "flash" if "flash" in self.arms else (exact or list(self.arms))[0]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The numbers of the inputs.
+
+        Raises:
+            InputError: if the device cannot compute in this precision.
+        """
+        return devices.precision(self.precision, devices.resolve(self.device))
+
+
+def check(plan: Plan) -> None:
+    """Refuse what cannot be measured at all; time and memory are `core.bench.attention.estimate`'s.
+
+    Raises:
+        InputError: with what was wanted and what came.
+    """
+    _check_arms(plan.arms)
+    _check_lengths(plan.lengths)
+    for name in ("batch", "heads", "dim"):
+        _check_number(name, getattr(plan, name), 1, MOST[name])
+    _check_number("rounds", plan.rounds, ROUNDS, MOST["rounds"])
+    _check_number("threads", plan.threads, 1, os.cpu_count() or 1)
+    _check_number("seed", plan.seed, 0, 2**63 - 1)
+    if not plan.most_seconds > 0:
+        raise InputError(f"A time limit above 0 seconds was wanted; {plan.most_seconds} came.")
+    device, dtype = devices.resolve(plan.device), plan.dtype
+    for arm in plan.arms:
+        reason = unavailable(arm, device, dtype)
+        if reason is not None:
+            raise InputError(f"'{arm}' cannot run here: {reason}.")
+        _check_dim(plan, arm, device, dtype)
+
+
+def _check_arms(arms: tuple[str, ...]) -> None:
+    wanted = ", ".join(MECHANISMS)
+    if not arms:
+        raise InputError(f"At least one mechanism was wanted ({wanted}); none came.")
+    for place, arm in enumerate(arms):
+        if arm not in MECHANISMS:
+            raise InputError(f"One of {wanted} was wanted; '{arm}' came.")
+        if arm in arms[:place]:
+            raise InputError(f"Every mechanism once was wanted; '{arm}' came twice.")
+
+
+def _check_lengths(lengths: tuple[int, ...]) -> None:
+    if not lengths:
+        raise InputError("At least one length was wanted; none came.")
+    for place, length in enumerate(lengths):
+        _check_number("length", length, 1, MOST["length"])
+        if length in lengths[:place]:
+            raise InputError(f"Every length once was wanted; {length:,} came twice.")
+
+
+def _check_number(name: str, given: int, least: int, most: int) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or not least <= given <= most:
+        came = f"{given:,}" if isinstance(given, int) else repr(given)
+        raise InputError(
+            f"{name}: a whole number from {least:,} to {most:,} was wanted; {came} came."
+        )
+
+
+def _check_dim(plan: Plan, arm: str, device: torch.device, dtype: torch.dtype) -> None:
+    """A few positions tell whether the mechanism takes heads of this width."""
+    positions = min(*plan.lengths, PROBED_POSITIONS)
+    tiny = torch.zeros(1, 1, positions, plan.dim, device=device, dtype=dtype)
+    try:
+        MECHANISMS[arm].attend(tiny, tiny, tiny, is_causal=plan.causal)
+    except MechanismError as error:
+        raise InputError(f"'{arm}' does not take these sizes: {error}") from error

@@ -1,0 +1,51 @@
+"""Formulas: operations worked out by hand, and peaks beside the profiler's."""
+
+import pytest
+import torch
+
+from core.attention import MECHANISMS
+from core.bench.attention.formulas import FORMULAS, formula
+from core.bench.attention.sizes import Sizes
+from core.bench.memory import peak_bytes
+
+HAND = Sizes(batch=2, heads=3, length=5, dim=7, number=4, causal=False, threads=1, on_cpu=True)
+
+
+def test_operations_by_hand():
+    # Two products, 6 heads x 5 x 5 pairs x 7 dimensions, a multiplication and an addition.
+    assert FORMULAS["standard"].flops(HAND) == 2 * 2 * 6 * 25 * 7
+    assert FORMULAS["flash"].flops(HAND) == 2 * 2 * 6 * 25 * 7
+    # Causal: 1 + 2 + 3 + 4 + 5 pairs a head, but standard computes all and hides.
+    assert FORMULAS["flash"].flops(HAND._replace(causal=True)) == 2 * 2 * 6 * 15 * 7
+    assert FORMULAS["standard"].flops(HAND._replace(causal=True)) == 2 * 2 * 6 * 25 * 7
+    # A 7 x 8 state (values and a 1) is filled by every key and read by every query.
+    assert FORMULAS["linear"].flops(HAND) == 2 * 6 * 5 * 2 * 7 * 8
+    # 13 features = 7 ln 7: q and k are projected, then as linear with 13 for 7.
+    assert FORMULAS["favor"].flops(HAND) == 2 * 6 * 5 * (2 * 7 * 13 + 2 * 13 * 8)
+
+
+def test_operations_of_a_window_grow_as_the_length():
+    flops = [FORMULAS["window"].flops(HAND._replace(length=each)) for each in (2048, 4096)]
+    assert flops[1] / flops[0] == pytest.approx(2, rel=0.1)
+
+
+def test_nothing_moves_less_than_inputs_and_output():
+    for each in FORMULAS.values():
+        assert each.traffic(HAND) >= 4 * 2 * 3 * 5 * 7 * 4
+
+
+def test_an_unknown_mechanism_has_no_formula():
+    assert formula("magic") is None
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("length", [1024, 2048])
+@pytest.mark.parametrize("arm", FORMULAS)
+def test_b5_peaks_are_within_a_tenth_of_what_the_profiler_sees(arm, length, causal):
+    query, key, value = torch.randn(3, 1, 4, length, 64, generator=torch.Generator().manual_seed(0))
+    attend = MECHANISMS[arm].attend
+    with torch.inference_mode():
+        attend(query[:, :, :2], key[:, :, :2], value[:, :, :2])  # favor keeps its features
+        found = peak_bytes(lambda: attend(query, key, value, is_causal=causal))
+    at = Sizes(1, 4, length, 64, 4, causal, torch.get_num_threads(), True)
+    assert FORMULAS[arm].peak(at) == pytest.approx(found, rel=0.1)
