@@ -28,6 +28,7 @@ page = st.navigation(
         st.Page("views/text.py", title=say("nav_text"), icon=":material/notes:", default=True),
         st.Page("views/image.py", title=say("nav_image"), icon=":material/image:"),
         st.Page("views/clip.py", title=say("nav_clip"), icon=":material/join_inner:"),
+        st.Page("views/lab.py", title=say("nav_lab"), icon=":material/science:"),
     ],
     position="top",
 )

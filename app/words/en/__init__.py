@@ -1,5 +1,5 @@
 """English: one module a page, one table for all."""
 
-from app.words.en import charts, clip, image, shared, text
+from app.words.en import charts, clip, image, lab, shared, text
 
-WORDS = shared.WORDS | text.WORDS | image.WORDS | charts.WORDS | clip.WORDS
+WORDS = shared.WORDS | text.WORDS | image.WORDS | charts.WORDS | clip.WORDS | lab.WORDS

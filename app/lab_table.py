@@ -1,0 +1,68 @@
+"""Table of the lab: every mechanism at one length, beside the one that all are compared with."""
+
+import pandas as pd
+
+from app.words import say
+from core.attention import MECHANISMS
+from core.bench.attention.messages import Accuracy, Memory, Refused, Timing
+from core.bench.attention.saved import Results, of_kind
+from core.bench.attention.summary import against, share_of_limit, time_growth
+
+
+def table(results: Results, length: int) -> pd.DataFrame:
+    """One row a mechanism; empty cells where nothing was measured."""
+    timings = {
+        each.arm: each
+        for each in of_kind(results.messages, Timing)
+        if each.length == length and each.kind == "forward"
+    }
+    accuracies = {
+        each.arm: each for each in of_kind(results.messages, Accuracy) if each.length == length
+    }
+    peaks = {
+        each.arm: each
+        for each in of_kind(results.messages, Memory)
+        if each.length == length and each.kind == "forward"
+    }
+    base = timings.get(results.plan.base)
+    rows = []
+    for arm in results.plan.arms:
+        timing, accuracy, peak = timings.get(arm), accuracies.get(arm), peaks.get(arm)
+        growth = time_growth(results, arm)
+        ratio = against(timing, base) if timing and base else None
+        rows.append(
+            {
+                say("lab_mechanism"): MECHANISMS[arm].title,
+                say("lab_milliseconds"): timing and 1000 * timing.spread.median,
+                say("lab_ratio", base=MECHANISMS[results.plan.base].title): ratio and ratio.median,
+                say("lab_quartiles"): ratio and f"{ratio.low:.3g} to {ratio.high:.3g}",
+                say("lab_limit"): timing and share_of_limit(results, timing),
+                say("lab_growth"): growth and growth.exponent,
+                say("lab_peak"): peak and peak.measured and peak.measured / 1e6,
+                say("lab_formula"): peak and peak.formula and peak.formula / 1e6,
+                say("lab_variation"): accuracy and accuracy.total_variation,
+                say("lab_error"): accuracy and accuracy.output_error,
+                say("lab_entropy"): accuracy and accuracy.entropy,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def notes(results: Results, length: int) -> list[str]:
+    """What was not measured, what does not agree with its formula, and the noise floor."""
+    said = [
+        f"{MECHANISMS[each.arm].title}, {each.length:,}: {each.reason}"
+        for each in of_kind(results.messages, Refused)
+    ]
+    said += [each.warning for each in of_kind(results.messages, Memory) if each.warning]
+    for each in of_kind(results.messages, Timing):
+        if each.length == length and each.kind == "forward" and each.noise is not None:
+            noise = each.noise
+            title = MECHANISMS[each.arm].title
+            said.append(say("lab_noise", arm=title, low=noise.low, high=noise.high))
+    return said
+
+
+def lengths(results: Results) -> list[int]:
+    """The lengths of which something was timed."""
+    return sorted({each.length for each in of_kind(results.messages, Timing)})
