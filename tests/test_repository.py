@@ -153,6 +153,8 @@ def test_container_does_not_run_as_root():
     assert f"useradd --create-home {user}" in text_of("Dockerfile")
 
 
+# torch's own timer imports distutils; setuptools then warns whoever looks for pip.
+@pytest.mark.filterwarnings("ignore:Setuptools is replacing distutils")
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_module_command_exists(paper):
     words = " ".join(commands(paper)).replace('", "', " ")
