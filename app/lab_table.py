@@ -4,6 +4,7 @@ import pandas as pd
 
 from app.words import say
 from core.attention import MECHANISMS
+from core.bench.attention.estimate import in_bytes
 from core.bench.attention.messages import Accuracy, Memory, Refused, Timing
 from core.bench.attention.saved import Results, of_kind
 from core.bench.attention.summary import against, share_of_limit, time_growth
@@ -54,7 +55,14 @@ def notes(results: Results, length: int) -> list[str]:
         f"{MECHANISMS[each.arm].title}, {each.length:,}: {each.reason}"
         for each in of_kind(results.messages, Refused)
     ]
-    said += [each.warning for each in of_kind(results.messages, Memory) if each.warning]
+    said += [
+        say(
+            "lab_differs", arm=MECHANISMS[each.arm].title, length=each.length,
+            measured=in_bytes(each.measured), formula=in_bytes(each.formula),
+        )
+        for each in of_kind(results.messages, Memory)
+        if each.warning
+    ]  # fmt: skip
     for each in of_kind(results.messages, Timing):
         if each.length == length and each.kind == "forward" and each.noise is not None:
             noise = each.noise

@@ -120,7 +120,9 @@ def numbers(results: Results) -> None:
         format_func=lambda length: say("lab_positions", length=length), key=f"lab_at_{known}",
     )  # fmt: skip
     data = lab_table.table(results, length)
-    st.dataframe(data, hide_index=True)
+    digits = st.column_config.NumberColumn(format="%.3g")
+    numeric = dict.fromkeys(data.select_dtypes("number"), digits)
+    st.dataframe(data, hide_index=True, column_config=numeric)
     st.caption(say("lab_table_help"))
     for note in lab_table.notes(results, length):
         st.caption(shared.plain(note))

@@ -45,6 +45,8 @@ WORDS = {
     "lab_variation": "total variation",
     "lab_error": "output error",
     "lab_entropy": "row entropy, nats",
+    "lab_differs": "Memory of {arm} at {length:,} positions: {measured} measured, {formula} by the "
+    "formula, so one of the two is wrong there.",
     "lab_noise": "Noise floor: {arm} takes {low:.3f} to {high:.3f} of its own time.",
     "lab_table_help": "Limit: the time below which this machine cannot do it, from its rate of "
     "matrix products and of copies. Total variation: half of the sum of |weight - softmax weight|, "

@@ -150,8 +150,8 @@ def warning(arm: str, found: int | None, foretold: float | None) -> str:
     if not found or foretold is None or abs(foretold / found - 1) <= DIFFERENT:
         return ""
     return (
-        f"{arm}: {found:,} bytes were measured, the formula says {foretold:,.0f}; "
-        "one of the two does not know this case."
+        f"{arm}: {found:,} bytes were measured, and the formula says {foretold:,.0f}: "
+        "one of the two is wrong here."
     )
 
 

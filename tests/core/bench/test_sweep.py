@@ -234,6 +234,6 @@ def test_b5_a_peak_far_from_its_formula_gets_a_warning():
     assert warning("flash", 1000, 1000 * (1 + DIFFERENT) - 1) == ""
     assert warning("flash", None, 1000.0) == warning("flash", 1000, None) == ""
     assert warning("flash", 1000, 1111.0) == (
-        "flash: 1,000 bytes were measured, the formula says 1,111; "
-        "one of the two does not know this case."
+        "flash: 1,000 bytes were measured, and the formula says 1,111: "
+        "one of the two is wrong here."
     )
