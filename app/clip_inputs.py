@@ -88,7 +88,8 @@ def strip(shown: dict[str, Shown]) -> None:
     some = list(shown.items())[:THUMBNAILS]
     if some:
         images = [clip_loaders.thumbnail(each) for _, each in some]
-        st.image(images, width=88)
+        with st.container(key="clip_strip"):
+            st.image(images, width=88)
     if len(shown) > len(some):
         st.caption(say("clip_more_pictures", count=len(shown), shown=len(some)))
 

@@ -35,6 +35,9 @@ def style() -> None:
         @media (max-width: 640px) { .stMainBlockContainer { padding: 4.2rem 0.9rem 2rem; } }
         /* Our own Cancel says what is kept; Streamlit's Stop leaves half a page. */
         [data-testid="stStatusWidget"] button { display: none; }
+        /* A picture twenty times as tall as wide must not push the page away. */
+        [data-testid="stImage"] img { max-height: 220px; object-fit: contain; }
+        .st-key-clip_strip [data-testid="stImage"] img { max-height: 88px; }
         /* What is not of the present inputs is greyed. */
         [class*="_stale"] { opacity: 0.45; }
         /* On a narrow screen the picture comes first: the form of the CLIP page folds away. */
