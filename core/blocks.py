@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from core.attention import MECHANISMS
+from core.attention.attend import placed
 from core.attention.masks import Mask, masked_softmax
 from core.trace import AttentionCall
 
@@ -63,6 +64,7 @@ def weights_of(
     if mechanism.positional:
         positions = torch.arange(call.query.shape[2], device=call.query.device)
         where = {"positions": positions[queries]}
+    where |= placed(mechanism, call.grid)
     weights = mechanism.weights(
         call.query[batch : batch + 1, heads, queries],
         call.key[batch : batch + 1, shared],

@@ -6,11 +6,9 @@ per thread, so two visitors never see each other's traces.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from inspect import signature
-from types import FunctionType
 from typing import Any
 
 import torch
@@ -19,10 +17,13 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from core.attention import MECHANISMS
-from core.attention.attend import attend, looks
+from core.attention.attend import attend, looks, placed
+from core.attention.grid import Grid
 from core.attention.masks import Mask
 from core.attention.mechanism import Mechanism
 from core.layout import four_axes, kept, mask_axes, one_batch
+from core.multi_head import MultiHeadCall
+from core.route import Route
 from core.trace import AttentionCall, Trace
 
 KERNELS = {0: "maths", 1: "flash", 2: "memory-efficient", 3: "cuDNN"}
@@ -37,6 +38,8 @@ _thread = threading.local()
 def capture(
     mechanism: str | None = None,
     *,
+    layers: Collection[int] | None = None,
+    grid: Grid | None = None,
     record: bool = True,
     verify_rows: int = 0,
     keep_outputs: bool = False,
@@ -49,6 +52,8 @@ def capture(
 
     Args:
         mechanism: name in MECHANISMS that every call is routed to; None leaves the kernel alone.
+        layers: route only these calls, counted from 0; None routes all.
+        grid: how the positions lie in a picture, for mechanisms that see in two axes.
         record: False only routes, to time a mechanism without recording.
         verify_rows: check that many query rows of each call against softmax(qk)v as it runs.
         keep_outputs: keep v, and the output within its graph: gradients by it are to be taken.
@@ -62,10 +67,10 @@ def capture(
     if getattr(_thread, "open", False):
         raise ValueError("a capture is already open in this thread: close it before the next one")
     trace = Trace()
-    routed = None if mechanism is None else MECHANISMS[mechanism]
+    route = Route(None if mechanism is None else MECHANISMS[mechanism], layers, grid)
     _thread.open = True
     try:
-        with _Recorder(trace, routed, record, verify_rows, keep_outputs, on_call):
+        with _Recorder(trace, route, record, verify_rows, keep_outputs, on_call):
             yield trace
     finally:
         _thread.open = False
@@ -77,14 +82,14 @@ class _Recorder(TorchFunctionMode):
     def __init__(
         self,
         trace: Trace,
-        routed: Mechanism | None,
+        route: Route,
         record: bool,
         verify_rows: int,
         keep_outputs: bool,
         on_call: Callable[[int], None] | None,
     ) -> None:
         super().__init__()
-        self.trace, self.routed, self.record = trace, routed, record
+        self.trace, self.route, self.record = trace, route, record
         self.verify_rows, self.keep_outputs = verify_rows, keep_outputs
         self.on_call, self.count = on_call, 0
 
@@ -97,8 +102,11 @@ class _Recorder(TorchFunctionMode):
             return self.attention(*args, **kwargs)
         if func is F.multi_head_attention_forward:
             return self.multi_head(*args, **kwargs)
-        if func in (attend, looks) and self.routed is not None:
-            kwargs["mechanism"] = self.routed.name
+        if func in (attend, looks):
+            # A layer asks for its weights after it has attended.
+            routed = self.route.of(self.count - (func is looks))
+            kwargs["mechanism"] = kwargs.get("mechanism") if routed is None else routed.name
+            kwargs["grid"] = self.route.where(args[0])
         if func is attend:
             return self.layer(*args, **kwargs)
         return func(*args, **kwargs)
@@ -116,23 +124,26 @@ class _Recorder(TorchFunctionMode):
     ) -> Tensor:
         """Stand in for F.scaled_dot_product_attention, whose signature this is."""
         own = {"scale": scale, "enable_gqa": enable_gqa}
-        if self.routed is None:
+        routed, grid = self.route.of(self.count), self.route.where(query)
+        if routed is None:
             arguments = (query, key, value, attn_mask, dropout_p, is_causal)
             output = F.scaled_dot_product_attention(*arguments, **own)
             kernel = _kernel(*arguments, **own)
             query, key, value = one_batch(query, key, value)
         else:
             query, key, value = one_batch(query, key, value)
-            output = self.route(query, key, value, attn_mask, dropout_p, is_causal, scale)
-            kernel = self.routed.name
+            how = {"is_causal": is_causal, "scale": scale, "dropout_p": dropout_p}
+            output = _routed(routed, query, key, value, attn_mask, **how, **placed(routed, grid))
+            kernel = routed.name
         call = AttentionCall(
             query=four_axes(query),
             key=four_axes(key),
             mask=None if attn_mask is None else mask_axes(attn_mask, query),
             is_causal=is_causal,
             scale=query.shape[-1] ** -0.5 if scale is None else scale,
-            mechanism=None if self.routed is None else self.routed.name,
+            mechanism=None if routed is None else routed.name,
             kernel=kernel,
+            grid=grid,
         )
         self.note(call, value, output)
         return output
@@ -147,15 +158,16 @@ class _Recorder(TorchFunctionMode):
         is_causal: bool,
         dropout_p: float,
         mechanism: str | None,
+        grid: Grid | None,
     ) -> Tensor:
         """Stand in for `attend`, which names the mechanism: the layer's, or this capture's."""
         how = {"mask": mask, "is_causal": is_causal, "dropout_p": dropout_p}
-        output = attend(query, key, value, mechanism=mechanism, **how)
+        output = attend(query, key, value, mechanism=mechanism, grid=grid, **how)
         kernel = mechanism or _kernel(
             query, key, value, mask, dropout_p, is_causal and mask is None
         )
         scale = query.shape[-1] ** -0.5
-        call = AttentionCall(query, key, mask, is_causal, scale, mechanism, kernel)
+        call = AttentionCall(query, key, mask, is_causal, scale, mechanism, kernel, grid=grid)
         self.note(call, value, output)
         return output
 
@@ -176,26 +188,6 @@ class _Recorder(TorchFunctionMode):
         if self.on_call:
             self.on_call(self.count)
 
-    def route(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        dropout_p: float,
-        is_causal: bool,
-        scale: float | None,
-    ) -> Tensor:
-        """The mechanism's output, in the layout that the caller expects."""
-        output = self.routed.attend(
-            *(four_axes(tensor) for tensor in (query, key, value)),
-            mask=None if mask is None else mask_axes(mask, query),
-            is_causal=is_causal,
-            scale=scale,
-            dropout_p=dropout_p,
-        )
-        return output.reshape(*query.shape[:-1], value.shape[-1])
-
     def checked(self, call: AttentionCall, value: Tensor, output: Tensor) -> AttentionCall:
         """The call with its verified error, where one was asked for; v and output are let go."""
         if not self.verify_rows:
@@ -206,39 +198,40 @@ class _Recorder(TorchFunctionMode):
         return replace(call, error=verify(full, rows=self.verify_rows))
 
     def multi_head(self, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
-        """Run nn.MultiheadAttention's function with this mode on, so that its call is seen.
-
-        Its `need_weights` path multiplies matrices by hand; it is taken the fast way here, and the
-        weights that the caller wants are rebuilt from what was recorded.
-        """
-        bound = _MULTI_HEAD_SIGNATURE.bind(*args, **kwargs)
-        bound.apply_defaults()
-        wanted, average = bound.arguments["need_weights"], bound.arguments["average_attn_weights"]
-        bound.arguments["need_weights"] = False
-        record, self.record = self.record, self.record or wanted
+        """Run nn.MultiheadAttention's function with this mode on, so that its call is seen."""
+        asked = MultiHeadCall(args, kwargs)
+        record, self.record = self.record, self.record or asked.wants_weights
         try:
             with self:
-                output, _ = _MULTI_HEAD(*bound.args, **bound.kwargs)
+                output = asked.run()
         finally:
             self.record = record
-        if not wanted:
+        if not asked.wants_weights:
             return output, None
         call = self.trace.calls[-1] if record else self.trace.calls.pop()
-        weights = MECHANISMS[call.mechanism or "standard"].weights(
-            call.query, call.key, mask=call.mask, is_causal=call.is_causal, scale=call.scale
-        )
-        weights = weights.mean(dim=1) if average else weights
+        mechanism = MECHANISMS[call.mechanism or "standard"]
+        how = {"mask": call.mask, "is_causal": call.is_causal, "scale": call.scale}
+        how |= placed(mechanism, call.grid)
+        weights = mechanism.weights(call.query, call.key, **how)
+        weights = weights.mean(dim=1) if asked.wants_average else weights
         return output, weights.to(output.dtype) if output.ndim == 3 else weights[0].to(output.dtype)
 
 
-# The public function asks `has_torch_function` first and would come back to the mode for ever;
-# the same code with a `has_torch_function` that says no runs its body.
-_MULTI_HEAD = FunctionType(
-    F.multi_head_attention_forward.__code__,
-    {**F.multi_head_attention_forward.__globals__, "has_torch_function": lambda tensors: False},
-    argdefs=F.multi_head_attention_forward.__defaults__,
-)
-_MULTI_HEAD_SIGNATURE = signature(F.multi_head_attention_forward)
+def _routed(
+    mechanism: Mechanism,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    **how: Any,
+) -> Tensor:
+    """The mechanism's output, in the layout that the caller expects."""
+    output = mechanism.attend(
+        *(four_axes(tensor) for tensor in (query, key, value)),
+        mask=None if mask is None else mask_axes(mask, query),
+        **how,
+    )
+    return output.reshape(*query.shape[:-1], value.shape[-1])
 
 
 def _kernel(query: Tensor, *arguments: Any, **own: Any) -> str:

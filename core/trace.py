@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from jaxtyping import Float
 from torch import Tensor
 
+from core.attention.grid import Grid
 from core.attention.masks import Mask
 
 
@@ -24,6 +25,7 @@ class AttentionCall:
     output: Tensor | None = None
     error: float | None = None  # largest |softmax(qk)v - output|, where it was asked for
     given: Tensor | None = None  # (batch, head, q, k): the map of a model that can't be recorded
+    grid: Grid | None = None  # how the positions lie in a picture, where they are its patches
 
     @property
     def heads(self) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch import Tensor
 
 if TYPE_CHECKING:
+    from core.attention.grid import Grid
     from core.models.geometry import Geometry
     from core.trace import Trace
 
@@ -59,6 +60,7 @@ class Prepared:
     texts: tuple[str, ...] = ()  # text models: what the model read, one a batch item
     cut: tuple[str, ...] = ()  # text models: the end of each text that it did not read
     geometry: Geometry | None = None  # vision models
+    grid: Grid | None = None  # vision models: how the positions lie in the picture
 
 
 @dataclass(frozen=True)

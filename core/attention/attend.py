@@ -12,7 +12,9 @@ from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
 from core.attention import MECHANISMS
+from core.attention.grid import Grid
 from core.attention.masks import Mask, allowed, check_mask, merged
+from core.attention.mechanism import Mechanism
 
 
 def attend(
@@ -24,6 +26,7 @@ def attend(
     is_causal: bool = False,
     dropout_p: float = 0.0,
     mechanism: str | None = None,
+    grid: Grid | None = None,
 ) -> Float[Tensor, "batch head q value_dim"]:
     """The values that each query looks at, by a mechanism or, where it is None, torch's kernel.
 
@@ -35,11 +38,12 @@ def attend(
     """
     tensors, how = (query, key, value), {"mask": mask, "is_causal": is_causal}
     if has_torch_function(tensors):
-        how |= {"dropout_p": dropout_p, "mechanism": mechanism}
+        how |= {"dropout_p": dropout_p, "mechanism": mechanism, "grid": grid}
         return handle_torch_function(attend, tensors, *tensors, **how)
     if mechanism is not None:
         check_mechanism(mechanism)
-        return MECHANISMS[mechanism].attend(*tensors, dropout_p=dropout_p, **how)
+        how |= {"dropout_p": dropout_p, **placed(MECHANISMS[mechanism], grid)}
+        return MECHANISMS[mechanism].attend(*tensors, **how)
     if mask is None:
         return F.scaled_dot_product_attention(*tensors, dropout_p=dropout_p, is_causal=is_causal)
     check_mask(mask, (*query.shape[:3], key.shape[2]))
@@ -60,6 +64,7 @@ def looks(
     mask: Mask | None = None,
     is_causal: bool = False,
     mechanism: str | None = None,
+    grid: Grid | None = None,
 ) -> Float[Tensor, "batch head q k"]:
     """The weights that `attend` implies, before dropout, in float32 at least.
 
@@ -70,10 +75,16 @@ def looks(
     """
     tensors, how = (query, key), {"mask": mask, "is_causal": is_causal}
     if has_torch_function(tensors):
-        return handle_torch_function(looks, tensors, *tensors, mechanism=mechanism, **how)
+        how |= {"mechanism": mechanism, "grid": grid}
+        return handle_torch_function(looks, tensors, *tensors, **how)
     name = mechanism or "standard"
     check_mechanism(name)
-    return MECHANISMS[name].weights(*tensors, **how)
+    return MECHANISMS[name].weights(*tensors, **how, **placed(MECHANISMS[name], grid))
+
+
+def placed(mechanism: Mechanism, grid: Grid | None) -> dict[str, Grid | None]:
+    """The grid as an argument, for a mechanism that takes one."""
+    return {"grid": grid} if mechanism.spatial else {}
 
 
 def check_mechanism(name: str | None) -> None:

@@ -61,3 +61,6 @@ class Mechanism:
     # True: a row depends on where its query stands. `weights` of some queries then takes their
     # `positions`, one a query; without them they are 0, 1, 2...
     positional: bool = False
+    # True: rows look within a picture. `attend` and `weights` then take its `grid` (a Grid);
+    # without one the positions are laid out as the mechanism says
+    spatial: bool = False

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from core.attention import MECHANISMS
+from core.attention.attend import placed
 from core.bench.memory import peak_bytes
 from core.bench.timing import ROUNDS, Spread, interleaved, ratio, seconds
 from core.capture import capture
@@ -53,7 +54,7 @@ def measure(model: Model, run: Run, on_step: Callable[[float], None] | None = No
         if mechanism is None and on_call is None:
             outputs[name] = model.forward(prepared)
             return
-        with capture(mechanism, record=False, on_call=on_call):
+        with capture(mechanism, grid=prepared.grid, record=False, on_call=on_call):
             outputs[name] = model.forward(prepared)
 
     def tell(count: int) -> None:
@@ -122,12 +123,11 @@ def attention_peak(call: AttentionCall, *, own: bool = False) -> int | None:
             ),
             call.query.device,
         )
-    attend = MECHANISMS[call.mechanism].attend
+    mechanism = MECHANISMS[call.mechanism]
+    how = {"mask": call.mask, "is_causal": call.is_causal, "scale": call.scale}
+    how |= placed(mechanism, call.grid)
     return peak_bytes(
-        lambda: attend(
-            call.query, call.key, value, mask=call.mask, is_causal=call.is_causal, scale=call.scale
-        ),
-        call.query.device,
+        lambda: mechanism.attend(call.query, call.key, value, **how), call.query.device
     )
 
 

@@ -99,7 +99,7 @@ def _similarities(
 ) -> Float[np.ndarray, "direction row column"]:
     tower = model.image
     with torch.inference_mode(), memory_explained(tower.name):
-        with routed(mechanism):
+        with routed(mechanism, prepared.grid):
             patches = tower.patch_embeddings(alone(prepared, item))[0].float()
         patches = F.normalize(patches, dim=-1)
         directions = F.normalize(directions.to(patches), dim=-1)

@@ -86,7 +86,7 @@ def relevances(
     reader, one = tower.reader(prepared, item), alone(prepared, item)
     # inference_mode leaves no graph, and whoever calls may be inside it.
     with torch.inference_mode(False), torch.enable_grad(), memory_explained(tower.name):
-        with capture(mechanism, keep_outputs=True) as trace:
+        with capture(mechanism, grid=prepared.grid, keep_outputs=True) as trace:
             embedding = tower.embed(one).float()
         scores = F.cosine_similarity(embedding, directions.to(embedding))
         found = []

@@ -70,7 +70,8 @@ class Model(ABC):
                 on_call(min(1.0, count / max(1, expected)))
 
         with torch.inference_mode(), memory_explained(self.name):
-            with capture(mechanism, verify_rows=VERIFY_ROWS, on_call=tell) as trace:
+            how = {"grid": prepared.grid, "verify_rows": VERIFY_ROWS, "on_call": tell}
+            with capture(mechanism, **how) as trace:
                 output = self.forward(prepared)
             if not trace.calls:
                 trace = self._given_maps(prepared, mechanism)

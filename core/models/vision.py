@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from core.attention.grid import Grid
 from core.errors import InputError
 from core.models import focus_vit, weights
 from core.models.geometry import Geometry
@@ -95,6 +96,7 @@ class VisionModel(Model):
             groups=self._groups(geometries[0], len(pictures)),
             notes=tuple(said),
             geometry=geometries[0] if len(set(geometries)) == 1 else None,
+            grid=Grid(*geometries[0].grid, len(geometries[0].prefix)),
         )
 
     def forward(self, prepared: Prepared) -> Output:

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.attention import MECHANISMS
+from core.attention.grid import Grid
 from core.capture import capture
 from core.errors import MechanismError
 from core.maps import allowed_cells, head_map
@@ -273,3 +274,22 @@ def test_a_small_view_of_a_cache_is_copied_before_it_is_broadcast():
     with capture() as trace:
         F.scaled_dot_product_attention(torch.randn(2, 2, 7, 5), *(cache[:, :, :7],) * 2)
     assert trace.nbytes == (2 + 1) * 2 * 7 * 5 * 4
+
+
+def test_only_the_layers_that_are_named_are_routed():
+    twin = TWINS["llama"]()
+    with torch.inference_mode(), capture("linear", layers={1}) as trace:
+        twin.fast(**twin.inputs)
+    assert [call.mechanism for call in trace.calls] == [
+        None,
+        "linear",
+        *[None] * (len(trace.calls) - 2),
+    ]
+
+
+def test_the_grid_of_a_picture_is_kept_with_calls_of_its_length_only(qkv):
+    query, key, value = qkv
+    with capture(grid=Grid(2, 3, prefix=1)) as trace:
+        torch.nn.functional.scaled_dot_product_attention(query, key, value)
+        torch.nn.functional.scaled_dot_product_attention(key, key, value)
+    assert [call.grid for call in trace.calls] == [Grid(2, 3, 1), None]

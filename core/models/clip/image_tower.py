@@ -10,6 +10,7 @@ from jaxtyping import Float
 from open_clip.transform import PreprocessCfg
 from torch import Tensor, nn
 
+from core.attention.grid import Grid
 from core.errors import InputError
 from core.models.clip import visual
 from core.models.clip.facts import Reader, size_of
@@ -55,6 +56,11 @@ class ImageTower(Tower):
         pools = bool(found) and found[-1].name == POOL
         self._reader = visual.reader(module.visual, self.layout, pools)
 
+    @property
+    def grid(self) -> Grid:
+        """How the positions lie in the picture."""
+        return Grid(*self.layout.grid, len(self.layout.prefix))
+
     def pixels(self, pictures: Sequence[Picture]) -> Float[Tensor, "batch 3 height width"]:
         """The pictures as the tower reads them."""
         return torch.stack([self.preprocess(picture) for picture in pictures]).to(
@@ -83,6 +89,7 @@ class ImageTower(Tower):
             groups=self._groups(len(pictures)),
             notes=tuple(said),
             geometry=geometries.pop() if len(geometries) == 1 else None,
+            grid=self.grid,
         )
 
     def forward(self, prepared: Prepared) -> Output:

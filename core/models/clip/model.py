@@ -5,7 +5,7 @@ https://arxiv.org/abs/2303.15343
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Literal
 
 import torch
@@ -16,6 +16,7 @@ from open_clip.transform import PreprocessCfg
 from torch import Tensor, nn
 
 from core.attention import MECHANISMS
+from core.attention.grid import Grid
 from core.capture import capture
 from core.errors import InputError
 from core.models.clip import textual
@@ -109,7 +110,8 @@ class ClipModel:
             InputError: if the mechanism or the memory does not allow it.
         """
         encode = lambda some: self.image.encode(self.image.pixels(some))  # noqa: E731
-        return self._encoded(pictures, encode, mechanism, on_share, batch)
+        how = routed(mechanism, self.image.grid)
+        return self._encoded(pictures, encode, how, on_share, batch)
 
     def encode_texts(
         self,
@@ -125,7 +127,7 @@ class ClipModel:
             InputError: if a text is blank, or the mechanism or the memory does not allow it.
         """
         encode = lambda some: self.text.encode(self.text.ids(some))  # noqa: E731
-        return self._encoded(prompts, encode, mechanism, on_share, batch)
+        return self._encoded(prompts, encode, routed(mechanism), on_share, batch)
 
     def cut_words(self, prompt: str) -> tuple[str, str]:
         """What of a text is read, and what is cut at the tokenizer's limit ('' if nothing)."""
@@ -136,12 +138,12 @@ class ClipModel:
         self,
         given: Sequence[Picture] | Sequence[str],
         encode: Callable[[Sequence], Float[Tensor, "some dim"]],
-        mechanism: str | None,
+        how: AbstractContextManager,
         on_share: Share | None,
         batch: int,
     ) -> Float[Tensor, "item dim"]:
         rows = [torch.empty(0, self.facts.width)]
-        with torch.inference_mode(), memory_explained(self.name), routed(mechanism):
+        with torch.inference_mode(), memory_explained(self.name), how:
             for start in range(0, len(given), batch):
                 vectors = encode(given[start : start + batch]).float()
                 rows.append(F.normalize(vectors, dim=-1).cpu())
@@ -151,13 +153,15 @@ class ClipModel:
 
 
 @contextmanager
-def routed(mechanism: str | None) -> Iterator[None]:
+def routed(mechanism: str | None, grid: Grid | None = None) -> Iterator[None]:
     """Send every attention call of the block to a mechanism; None leaves it alone.
+
+    `grid` is how the positions of a picture lie, where it is one that is read.
 
     Raises:
         InputError: if there is no such mechanism.
     """
     if mechanism is not None and mechanism not in MECHANISMS:
         raise InputError(f"One of {', '.join(MECHANISMS)} was wanted; '{mechanism}' came.")
-    with nullcontext() if mechanism is None else capture(mechanism, record=False):
+    with nullcontext() if mechanism is None else capture(mechanism, grid=grid, record=False):
         yield
