@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import torch
 
 from core.attention.mechanism import Mechanism
-from core.attention.pattern import Pairs, Piece, Positions, joined, sparse
+from core.attention.pattern import Pairs, Positions, sparse
+from core.attention.pattern_pieces import Piece, joined
 from core.attention.separable import blocks
 from core.errors import InputError
 

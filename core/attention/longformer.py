@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.attention.mechanism import Mechanism
-from core.attention.pattern import Pairs, Piece, Positions, joined, sparse
+from core.attention.pattern import Pairs, Positions, sparse
+from core.attention.pattern_pieces import Piece, joined
 from core.attention.separable import blocks
 from core.attention.window import ROWS, WIDTH, Window
 from core.errors import InputError

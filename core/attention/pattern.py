@@ -11,10 +11,10 @@ are more queries than keys, the late ones may therefore look at nothing, and giv
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -24,22 +24,14 @@ from torch import Tensor
 from core.attention import standard
 from core.attention.masks import Mask, allowed, check_mask
 from core.attention.mechanism import Mechanism
+from core.attention.pattern_pieces import Heads, Order, Piece, gathered, places, stacked
 from core.attention.separable import blocks, refuse_dropout
 from core.attention.shapes import expand_kv_heads, group_size
 
 TOGETHER = 32  # pieces in a batch: more would take memory and no less time
 
-Heads = Float[Tensor, "batch _heads _positions _dim"]
 Positions = Int[Tensor, "*#pairs"]  # of queries `... q 1`, of keys `... 1 k`: they broadcast
 Pairs = Bool[Tensor, "*#pairs"]
-
-
-class Piece(NamedTuple):
-    """Queries side by side, and all the keys that any of them may look at: runs in order."""
-
-    queries: slice
-    keys: tuple[slice, ...]
-    pairs: tuple[int, ...]  # where these agree, so do the pairs of pieces of one shape
 
 
 @runtime_checkable
@@ -63,27 +55,14 @@ def sparse(pattern: Pattern, *, name: str, title: str, source: str, cost: str) -
         source=source,
         exact=False,
         cost=cost,
-        attend=partial(_attend, name, pattern),
-        weights=partial(_weights, pattern),
+        attend=partial(attend, name, pattern),
+        weights=partial(weights, pattern),
         has_dropout=False,
         positional=True,
     )
 
 
-def joined(runs: Iterable[slice]) -> tuple[slice, ...]:
-    """The same positions in order, each once; empty runs fall away."""
-    whole: list[slice] = []
-    for run in sorted(runs, key=lambda run: run.start):
-        if run.start >= run.stop:
-            continue
-        if whole and run.start <= whole[-1].stop:
-            whole[-1] = slice(whole[-1].start, max(whole[-1].stop, run.stop))
-        else:
-            whole.append(run)
-    return tuple(whole)
-
-
-def _attend(
+def attend(
     name: str,
     pattern: Pattern,
     query: Float[Tensor, "batch head q dim"],
@@ -94,37 +73,71 @@ def _attend(
     is_causal: bool = False,
     scale: float | None = None,
     dropout_p: float = 0.0,
+    order: Order | None = None,
 ) -> Float[Tensor, "batch head q value_dim"]:
     """Softmax over the pairs of the pattern, piece by piece.
+
+    Args:
+        name: of the mechanism.
+        pattern: the pairs.
+        query: all queries.
+        key: all keys.
+        value: all values.
+        mask: hides pairs, or is added to their scores.
+        is_causal: top-left, by position.
+        scale: of the scores; one over the root of dim where it is None.
+        dropout_p: 0, as no weights are made.
+        order: in which the pieces are counted; by position where it is None.
 
     Raises:
         MechanismError: for dropout.
         ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
     """
     refuse_dropout(name, dropout_p)
-    (_, heads, q, _), k = query.shape, key.shape[2]
-    group_size(heads, key.shape[1])
+    group_size(query.shape[1], key.shape[1])
     if mask is not None:
-        check_mask(mask, (*query.shape[:3], k))
+        check_mask(mask, (*query.shape[:3], key.shape[2]))
     if not (query.numel() and key.numel() and value.numel()):
         return query.new_zeros(*query.shape[:3], value.shape[-1])
-    batches = list(_batches(pattern.pieces(q, k, is_causal)))
-    outputs = []
-    for pieces in batches:
-        rows, columns = _places(pieces, query.device)
-        visible = _visible(pattern, rows[:1, :, None], columns[:1, None], k, is_causal)
-        seen = _limited(None if mask is None else _mask_of(mask, rows, columns), visible[:, None])
-        looking = _stacked(query, [(piece.queries,) for piece in pieces])
-        runs = [piece.keys for piece in pieces]
-        own = (expand_kv_heads(_stacked(each, runs), heads) for each in (key, value))
-        output = _softmax(looking, *own, seen, scale)
-        outputs.append(output.unflatten(0, (-1, len(pieces))).transpose(1, 2).flatten(2, 3))
-    output = torch.cat(outputs, dim=2)
-    order = torch.cat([_places(pieces, query.device)[0].flatten() for pieces in batches])
-    return output if bool((order.diff() > 0).all()) else output[:, :, order.argsort()]
+    call = _Call(pattern, query, key, value, mask, is_causal, scale, order)
+    batches = list(_batches(pattern.pieces(query.shape[2], key.shape[2], is_causal)))
+    output = torch.cat([call.output(pieces) for pieces in batches], dim=2)
+    stand = torch.cat([places(pieces, order, query.device)[0].flatten() for pieces in batches])
+    return output if bool((stand.diff() > 0).all()) else output[:, :, stand.argsort()]
 
 
-def _weights(
+@dataclass(frozen=True)
+class _Call:
+    """The inputs of one call, of which each piece takes its own."""
+
+    pattern: Pattern
+    query: Float[Tensor, "batch head q dim"]
+    key: Float[Tensor, "batch kv_head k dim"]
+    value: Float[Tensor, "batch kv_head k value_dim"]
+    mask: Mask | None
+    is_causal: bool
+    scale: float | None
+    order: Order | None
+
+    def output(self, pieces: list[Piece]) -> Heads:
+        """The outputs of alike pieces, one after another."""
+        rows, columns = places(pieces, self.order, self.query.device)
+        k = self.key.shape[2]
+        visible = _visible(self.pattern, rows[:1, :, None], columns[:1, None], k, self.is_causal)
+        mask = None if self.mask is None else _mask_of(self.mask, rows, columns)
+        if self.order is None:
+            looking = stacked(self.query, [(piece.queries,) for piece in pieces])
+            runs = [piece.keys for piece in pieces]
+            own = (stacked(each, runs) for each in (self.key, self.value))
+        else:
+            looking = gathered(self.query, rows)
+            own = (gathered(each, columns) for each in (self.key, self.value))
+        own = (expand_kv_heads(each, self.query.shape[1]) for each in own)
+        output = _softmax(looking, *own, _limited(mask, visible[:, None]), self.scale)
+        return output.unflatten(0, (-1, len(pieces))).transpose(1, 2).flatten(2, 3)
+
+
+def weights(
     pattern: Pattern,
     query: Float[Tensor, "batch head q dim"],
     key: Float[Tensor, "batch kv_head k dim"],
@@ -167,16 +180,6 @@ def _batches(pieces: Iterator[Piece]) -> Iterator[list[Piece]]:
             yield same[part]
 
 
-def _places(
-    pieces: list[Piece], device: torch.device
-) -> tuple[Int[Tensor, "piece q"], Int[Tensor, "piece k"]]:
-    """The positions of the queries and of the keys of each piece."""
-    last = max(max(piece.queries.stop, piece.keys[-1].stop) for piece in pieces)
-    every = torch.arange(last, device=device, dtype=torch.int32)
-    rows = torch.stack([every[piece.queries] for piece in pieces])
-    return rows, torch.stack([_taken(every, piece.keys, dim=0) for piece in pieces])
-
-
 def _visible(
     pattern: Pattern, rows: Positions, columns: Positions, length: int, is_causal: bool
 ) -> Pairs:
@@ -217,34 +220,3 @@ def _softmax(query: Heads, key: Heads, value: Heads, seen: Mask, scale: float | 
         query, key, value, attn_mask=None if whole else seen, scale=scale
     )
     return output.masked_fill(blind, 0) if some_blind else output
-
-
-def _stacked(tensor: Heads, runs: list[tuple[slice, ...]]) -> Float[Tensor, "batch_piece _h _p _d"]:
-    """The positions that each piece needs, as a batch of pieces within that of sequences."""
-    even = len({len(each) for each in runs}) == 1 < len(runs)
-    if even and all(_spacing(each) is not None for each in zip(*runs, strict=True)):
-        parts = [_spaced(tensor, each) for each in zip(*runs, strict=True)]
-        return (parts[0] if len(parts) == 1 else torch.cat(parts, dim=3)).flatten(0, 1)
-    return torch.stack([_taken(tensor, each, dim=2) for each in runs], dim=1).flatten(0, 1)
-
-
-def _spacing(runs: tuple[slice, ...]) -> int | None:
-    """How far runs of one length are apart; None where they are not evenly spaced."""
-    lengths = {run.stop - run.start for run in runs}
-    steps = {after.start - before.start for before, after in pairwise(runs)}
-    return min(steps) if len(lengths) == len(steps) == 1 and min(steps) >= 0 else None
-
-
-def _spaced(tensor: Heads, runs: tuple[slice, ...]) -> Float[Tensor, "batch piece _h _p _d"]:
-    """Evenly spaced runs as a view: nothing is copied where they overlap."""
-    step, (first, *_, last) = _spacing(runs), runs
-    if step == 0:
-        return tensor[:, None, :, first].expand(-1, len(runs), -1, -1, -1)
-    whole = tensor[:, :, first.start : last.stop]
-    return whole.unfold(2, first.stop - first.start, step).permute(0, 2, 1, 4, 3)
-
-
-def _taken(tensor: Tensor, runs: tuple[slice, ...], dim: int) -> Tensor:
-    """The runs of an axis, side by side; a view where there is one run."""
-    parts = [tensor.narrow(dim, run.start, run.stop - run.start) for run in runs]
-    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=dim)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.attention.mechanism import Mechanism
-from core.attention.pattern import Pairs, Piece, Positions, sparse
+from core.attention.pattern import Pairs, Positions, sparse
+from core.attention.pattern_pieces import Piece
 from core.attention.separable import blocks
 from core.errors import InputError
 
