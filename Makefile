@@ -13,7 +13,7 @@ help:
 	@echo 'make test     set up, then check the style and run every test'
 	@echo 'make setup    set up only'
 	@echo 'make weights  fetch all weights that need no model hub (285 MB)'
-	@echo 'make bench    measure what capturing, drawing maps and CLIP cost'
+	@echo 'make bench    measure what capturing, drawing maps, CLIP and the mechanisms cost'
 	@echo 'PYTHON=python3.12 make run    choose the Python (3.11 or newer; python3 if not said)'
 
 setup: $(VENV)/.done-app
@@ -37,9 +37,10 @@ test: $(VENV)/.done-tests
 weights: $(VENV)/.done-app
 	$(RUN) -m core weights
 
-bench: $(VENV)/.done-app
-	$(RUN) -m core bench capture
-	$(RUN) -m core bench clip
+bench: $(VENV)/.done-bench
+	-$(RUN) -m core bench capture
+	-$(RUN) -m core bench clip
+	-$(RUN) -m core bench attention
 
 $(VENV)/.done-venv:
 	@command -v $(PYTHON) >/dev/null || \
@@ -57,6 +58,10 @@ $(VENV)/.done-app: requirements.txt $(VENV)/.done-venv
 
 $(VENV)/.done-tests: requirements-dev.txt $(VENV)/.done-app
 	$(RUN) -m pip install -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.done-bench: requirements-bench.txt $(VENV)/.done-app
+	$(RUN) -m pip install -r requirements-bench.txt
 	@touch $@
 
 # Marked by a file because asking `core` takes seconds; the app fetches what is missing all the same.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core import models as registry
 from core.attention import MECHANISMS
-from core.cli import bar
+from core.cli import bar, refuse_unavailable
 from core.errors import InputError
 from core.models.clip.model import PICTURES, ClipModel
 from core.zero_shot.alike import read_alike
@@ -68,6 +68,7 @@ def label(given: argparse.Namespace) -> int:
 def _label(given: argparse.Namespace) -> int:
     if given.mechanism and given.mechanism not in MECHANISMS:
         raise InputError(f"One of {', '.join(MECHANISMS)} was wanted; '{given.mechanism}' came.")
+    refuse_unavailable(given)
     labels = None if given.labels is None else _labels(given.labels)
     default = "none" if labels is None else "a photo of a {}"
     job = Job(

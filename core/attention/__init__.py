@@ -2,25 +2,33 @@
 
 import torch
 
-from core.attention import flash
 from core.attention.block_sparse import BLOCK_SPARSE
 from core.attention.chunked import CHUNKED
+from core.attention.cudnn import CUDNN
 from core.attention.favor import FAVOR
 from core.attention.flash import FLASH
+from core.attention.flash_attn import FLASH_ATTN
+from core.attention.flex import FLEX
 from core.attention.linear import LINEAR
 from core.attention.longformer import LONGFORMER
 from core.attention.mechanism import Mechanism
 from core.attention.standard import STANDARD
+from core.attention.swin import SWIN, SWIN_SHIFTED
 from core.attention.topk import TOPK
 from core.attention.window import WINDOW
 
 MECHANISMS: dict[str, Mechanism] = {
     "standard": STANDARD,
     "flash": FLASH,
+    "flex": FLEX,
+    "cudnn": CUDNN,
+    "flash_attn": FLASH_ATTN,
     "chunked": CHUNKED,
     "window": WINDOW,
     "longformer": LONGFORMER,
     "block_sparse": BLOCK_SPARSE,
+    "swin": SWIN,
+    "swin_shifted": SWIN_SHIFTED,
     "topk": TOPK,
     "linear": LINEAR,
     "favor": FAVOR,
@@ -29,4 +37,5 @@ MECHANISMS: dict[str, Mechanism] = {
 
 def unavailable(name: str, device: torch.device, dtype: torch.dtype) -> str | None:
     """Why a mechanism cannot run on a device in a precision; None where it can."""
-    return flash.unavailable(device, dtype) if name == "flash" else None
+    asked = MECHANISMS[name].unavailable
+    return None if asked is None else asked(device, dtype)

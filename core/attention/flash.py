@@ -1,21 +1,21 @@
 """Flash attention: softmax attention block by block, no N x N matrix ever kept.
 
 Sources: Dao et al. 2022, algorithm 1, https://arxiv.org/abs/2205.14135; the kernels are PyTorch's
-own (`F.scaled_dot_product_attention`) and, on CUDA, the `flash_attn` package where it is installed.
+own (`F.scaled_dot_product_attention`).
 
 PyTorch changes to its maths kernel without a word when flash does not fit. Nothing here does: what
 only the layout prevents is laid out anew, everything else is refused with the reason.
 """
 
 import re
-from collections.abc import Callable
-from functools import cache
+from functools import partial
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Float
 from torch import Tensor
 
+from core.attention.halves import HALVES, MAX_DIM, in_steps, laid_out, top_left
 from core.attention.masks import Mask, check_mask, merged
 from core.attention.mechanism import Mechanism
 from core.attention.shapes import exact_dtype, expand_kv_heads, group_size
@@ -23,9 +23,6 @@ from core.attention.standard import weights
 from core.errors import MechanismError
 
 FLASH_CHOICE = 1  # the value of SDPBackend.FLASH_ATTENTION
-CUDA_MAX_DIM = 256
-CUDA_DIM_STEP = 8  # PyTorch's CUDA kernel wants a head dimension in steps of 8
-HALVES = (torch.float16, torch.bfloat16)
 
 Heads = Float[Tensor, "batch _heads _positions _dim"]
 
@@ -56,7 +53,7 @@ def attend(
     if kernel is None:
         raise MechanismError(f"flash: no flash kernel runs on {query.device.type}.")
     width = max(query.shape[-1], value.shape[-1])
-    query, key, padded = (_laid_out(tensor, width) for tensor in (query, key, value))
+    query, key, padded = (laid_out(tensor, width) for tensor in (query, key, value))
     output = kernel(query, key, padded, mask, is_causal, scale, dropout_p)
     return output[..., : value.shape[-1]]
 
@@ -70,18 +67,6 @@ def unavailable(device: torch.device | str, dtype: torch.dtype) -> str | None:
     except (MechanismError, RuntimeError, AssertionError) as error:
         return re.split(r"\.\s|\n", str(error))[0]
     return None
-
-
-def _laid_out(tensor: Heads, width: int) -> Heads:
-    """The same numbers as the kernels want them: last stride 1, zeros up to `width`.
-
-    Zeros change no score, and the columns they add to the output are cut off.
-    """
-    if tensor.shape[-1] < width:
-        return F.pad(tensor, (0, width - tensor.shape[-1]))
-    if tensor.stride(-1) != 1:
-        return tensor.clone(memory_format=torch.contiguous_format)
-    return tensor
 
 
 def _on_cpu(
@@ -132,59 +117,27 @@ def _on_cuda(
     scale: float,
     dropout_p: float,
 ) -> Heads:
-    """The `flash_attn` package where it is installed, else PyTorch's CUDA kernel.
+    """PyTorch's CUDA kernel, called by its own name.
 
-    That kernel is called by its own name: the public function would need process-wide switches.
+    The public function would need process-wide switches.
     """
-    if query.dtype not in HALVES or query.shape[-1] > CUDA_MAX_DIM or mask is not None:
+    if query.dtype not in HALVES or query.shape[-1] > MAX_DIM or mask is not None:
         raise MechanismError(
-            f"flash: CUDA kernels take float16 or bfloat16, at most {CUDA_MAX_DIM} dimensions and "
+            f"flash: CUDA kernels take float16 or bfloat16, at most {MAX_DIM} dimensions and "
             f"no mask; {query.dtype}, {query.shape[-1]} dimensions and "
             f"{'no' if mask is None else 'a'} mask came."
         )
-    kernel = _package_kernel() or _torch_cuda_kernel
-    if not is_causal:
-        return kernel(query, key, value, scale, dropout_p, False)
-    # These kernels align a causal rectangle at its bottom right. The square that all queries with
-    # a key of their own form has one alignment only; later queries see every key.
-    square = min(query.shape[2], key.shape[2])
-    own = (query[:, :, :square], key[:, :, :square], value[:, :, :square])
-    output = kernel(*own, scale, dropout_p, True)
-    if query.shape[2] == square:
-        return output
-    later = kernel(query[:, :, square:], key, value, scale, dropout_p, False)
-    return torch.cat([output, later], dim=2)
+    heads = query.shape[1]
+    key, value = expand_kv_heads(key, heads), expand_kv_heads(value, heads)
+    kernel = partial(_torch_cuda_kernel, scale=scale, dropout_p=dropout_p)
+    return top_left(in_steps("flash", kernel, query, value), query, key, value, is_causal)
 
 
 def _torch_cuda_kernel(
-    query: Heads, key: Heads, value: Heads, scale: float, dropout_p: float, is_causal: bool
+    query: Heads, key: Heads, value: Heads, is_causal: bool, *, scale: float, dropout_p: float
 ) -> Heads:
-    heads, width = query.shape[1], query.shape[-1]
-    padded = -(-width // CUDA_DIM_STEP) * CUDA_DIM_STEP
-    key, value = expand_kv_heads(key, heads), expand_kv_heads(value, heads)
-    query, key, value = (_laid_out(tensor, padded) for tensor in (query, key, value))
     kernel = torch.ops.aten._scaled_dot_product_flash_attention
-    return kernel(query, key, value, dropout_p, is_causal, scale=scale)[0][..., :width]
-
-
-@cache
-def _package_kernel() -> Callable[..., Heads] | None:
-    """The `flash_attn` package's kernel in our axes, or None where it is not installed."""
-    try:
-        from flash_attn import flash_attn_func
-    except ImportError:
-        return None
-
-    def kernel(
-        query: Heads, key: Heads, value: Heads, scale: float, dropout_p: float, is_causal: bool
-    ) -> Heads:
-        turned = (tensor.transpose(1, 2) for tensor in (query, key, value))
-        output = flash_attn_func(
-            *turned, dropout_p=dropout_p, softmax_scale=scale, causal=is_causal
-        )
-        return output.transpose(1, 2)
-
-    return kernel
+    return kernel(query, key, value, dropout_p, is_causal, scale=scale)[0]
 
 
 FLASH = Mechanism(
@@ -195,4 +148,5 @@ FLASH = Mechanism(
     cost="time grows as N x N, memory as N",
     attend=attend,
     weights=weights,
+    unavailable=unavailable,
 )

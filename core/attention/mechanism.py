@@ -1,8 +1,10 @@
 """What every attention mechanism is: two functions and a few words."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -64,3 +66,8 @@ class Mechanism:
     # True: rows look within a picture. `attend` and `weights` then take its `grid` (a Grid);
     # without one the positions are laid out as the mechanism says
     spatial: bool = False
+    # Why it cannot run on a device in a precision, or None; quick, and cached where it tries a
+    # call. Without one it runs everywhere
+    unavailable: Callable[[torch.device, torch.dtype], str | None] | None = None
+    compiles: bool = False  # True: the first call of each kind takes seconds
+    no_gradients: tuple[str, ...] = ()  # kinds of device ("cpu") where it has no backward pass

@@ -12,6 +12,7 @@ from core.attention import MECHANISMS, favor, flash, linear, standard
 from core.attention.masks import causal_mask
 from core.attention.random_features import num_features, projection
 from core.errors import MechanismError
+from tests.core.runnable import RUNNABLE
 
 BATCH, HEADS, KV_HEADS, Q, K, DIM, VALUE_DIM = 2, 6, 3, 7, 11, 5, 3
 CPU_FLASH = "aten::_scaled_dot_product_flash_attention_for_cpu"
@@ -198,7 +199,7 @@ def test_favor_learns_after_a_first_call_in_inference_mode():
     assert query.grad.abs().max() > 0
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", RUNNABLE)
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_gradients_equal_those_of_the_whole_matrix(name, is_causal):
     module = MECHANISMS[name]

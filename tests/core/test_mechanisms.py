@@ -1,5 +1,6 @@
 """One contract for every entry of `MECHANISMS`."""
 
+import math
 import re
 
 import pytest
@@ -12,12 +13,23 @@ from core.attention import MECHANISMS
 from core.attention.block_sparse import block_sparse
 from core.attention.longformer import longformer
 from core.attention.masks import causal_mask
+from core.attention.swin import swin
 from core.attention.window import window
 from core.errors import MechanismError
+from tests.core.runnable import CPU, uncompiled_flex
 
 BATCH, HEADS, KV_HEADS, Q, K, DIM, VALUE_DIM = 2, 6, 3, 7, 11, 5, 3
 LOWEST = torch.finfo(torch.float32).min
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 4e-2, torch.float16: 5e-3}
+
+
+def in_one_square(i, j, shift):
+    """Squares of 2 x 2 cut so that the first is short by `shift`; keys in rows, nearly square."""
+    columns = max(math.ceil(math.sqrt(j.numel())), 1)
+    down, right = (shift if side > 2 else 0 for side in (math.ceil(j.numel() / columns), columns))
+    same_rows = (i // columns + down) // 2 == (j // columns + down) // 2
+    return same_rows & ((i % columns + right) // 2 == (j % columns + right) // 2)
+
 
 # The defaults see all of inputs as short as these; smaller ones do not. Which pairs they keep is
 # said by hand: i looks at j.
@@ -25,11 +37,29 @@ REACH = {
     window(3): lambda i, j: (i - j).abs() < 3,
     longformer(2, 1): lambda i, j: ((i - j).abs() < 2) | (i < 1) | (j < 1),
     block_sparse(2, 0, 1): lambda i, j: ((i // 2 - j // 2).abs() < 2) | (i < 2) | (j < 2),
+    swin(2): lambda i, j: in_one_square(i, j, 0),
+    swin(2, shift=1): lambda i, j: in_one_square(i, j, 1),
 }
 every_mechanism = pytest.mark.parametrize(
     "mechanism", [*MECHANISMS.values(), *REACH], ids=lambda mechanism: mechanism.name
 )
 every_dtype = pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_compiler():
+    with uncompiled_flex():
+        yield
+
+
+def refuses(mechanism, call, dtype=torch.float32):
+    """Whether the mechanism cannot run here; the call must then be refused with the reason."""
+    reason = mechanism.unavailable and mechanism.unavailable(CPU, dtype)
+    if reason is None:
+        return False
+    with pytest.raises(MechanismError, match=re.escape(f"{mechanism.name}: {reason}")):
+        call()
+    return True
 
 
 def inputs(q=Q, k=K, kv_heads=HEADS, dtype=torch.float32, value_dim=VALUE_DIM, seed=0):
@@ -55,19 +85,21 @@ def reach(mechanism, q, k):
 def check(mechanism, query, key, value, visible, **how):
     """The contract on one call; `visible` says, by hand, who may look at whom."""
     weights = mechanism.weights(query, key, **how)
-    output = mechanism.attend(query, key, value, **how)
     tolerance = TOLERANCE[query.dtype]
     exact = torch.promote_types(query.dtype, torch.float32)
     if mechanism in REACH:
         visible = visible & reach(mechanism, *weights.shape[-2:])
     visible = visible.expand(weights.shape)
     assert weights.dtype == exact
-    assert output.dtype == query.dtype
     assert weights.isfinite().all()
     assert (weights >= 0).all()
     assert (weights[~visible] == 0).all()
     sums = visible.any(dim=-1).to(exact)
     torch.testing.assert_close(weights.sum(dim=-1), sums, atol=1e-5, rtol=0)
+    if refuses(mechanism, lambda: mechanism.attend(query, key, value, **how), query.dtype):
+        return
+    output = mechanism.attend(query, key, value, **how)
+    assert output.dtype == query.dtype
     value = value.repeat_interleave(query.shape[1] // value.shape[1], dim=1).to(exact)
     torch.testing.assert_close(output.to(exact), weights @ value, atol=tolerance, rtol=tolerance)
 
@@ -128,6 +160,8 @@ def test_a_mask_is_honoured_or_refused_by_name(mechanism, kind):
     window = causal_mask(Q, K) & ~causal_mask(Q, K).roll(3, dims=0)
     query, key, value = inputs()
     mask = window if kind == "window" else torch.randn(Q, K)
+    if refuses(mechanism, lambda: mechanism.attend(query, key, value, mask=mask)):
+        return None
     if mechanism.any_mask:
         visible = window if kind == "window" else torch.ones(Q, K).bool()
         return check(mechanism, query, key, value, visible, mask=mask)
@@ -159,6 +193,8 @@ def test_layout_in_memory_does_not_matter(mechanism):
     turned = [tensor.transpose(1, 3).contiguous().transpose(1, 3) for tensor in plain]
     assert not any(tensor.is_contiguous() for tensor in turned)
     check(mechanism, *turned, torch.ones(Q, K).bool())
+    if refuses(mechanism, lambda: mechanism.attend(*turned)):
+        return
     torch.testing.assert_close(mechanism.attend(*turned), mechanism.attend(*plain))
 
 
@@ -167,7 +203,9 @@ def test_inputs_are_left_as_they_were(mechanism):
     query, key, value = inputs()
     mask = torch.zeros(1, K).masked_fill(~padding()[1, 0], LOWEST)
     before = [tensor.clone() for tensor in (query, key, value, mask)]
-    mechanism.attend(query, key, value, mask=mask, is_causal=True)
+    how = {"mask": mask, "is_causal": True}
+    if not refuses(mechanism, lambda: mechanism.attend(query, key, value, **how)):
+        mechanism.attend(query, key, value, **how)
     mechanism.weights(query, key, mask=mask, is_causal=True)
     assert all(map(torch.equal, before, (query, key, value, mask)))
 

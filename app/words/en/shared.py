@@ -12,7 +12,9 @@ WORDS = {
     "mechanism": "Mechanism",
     "mechanism_help": "What every attention call of the pretrained model is routed to. "
     "The model's own leaves its kernel alone.",
-    "unavailable": "unavailable here: {reason}",
+    "unavailable": "{title}: unavailable: {reason}",
+    "mechanism_lost": "{title}, your choice, cannot run with this device and precision: "
+    "the model's own runs in its place.",
     "mechanism_own": "the model's own",
     "palette": "Palette",
     "palette_help": "Perceptually even, and safe for colour-blind eyes.",
@@ -31,6 +33,7 @@ WORDS = {
     "fetching": "Fetching the weights of {name}",
     "loading": "Loading {name}",
     "running": "Running {name}",
+    "compiling": "Running {name}; the mechanism compiles what it meets first, 3 to 15 seconds each",
     "drawing": "Drawing every head",
     "measuring_share": "Measuring time and memory: {share:.0%}",
     "failed": "Something went wrong here, and it has been written to the log. "

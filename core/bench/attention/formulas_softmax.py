@@ -1,6 +1,7 @@
-"""Formulas of the mechanisms that compute every pair: standard, flash, chunked and topk."""
+"""Formulas of the mechanisms that compute every pair: standard, flash and its kin, and topk."""
 
 from core.attention.chunked import KEYS, QUERIES
+from core.attention.flex_limits import BLOCK
 from core.attention.topk import KEPT
 from core.bench.attention.sizes import EXACT, Formula, Sizes, inputs_traffic
 
@@ -47,6 +48,26 @@ def flash_block(sizes: Sizes, queries: int, keys: int) -> int:
     return block + halved
 
 
+def _flex_flops(sizes: Sizes) -> float:
+    # Blocks on the diagonal are computed whole, and half of their pairs hidden.
+    if not sizes.causal:
+        return _flash_flops(sizes)
+    starts = range(0, sizes.length, BLOCK)
+    stops = (min(start + BLOCK, sizes.length) for start in starts)
+    pairs = sum((stop - start) * stop for start, stop in zip(starts, stops, strict=True))
+    return 4.0 * sizes.batch * sizes.heads * pairs * sizes.dim
+
+
+def _flex_peak(sizes: Sizes) -> float:
+    """Output, room for k and v laid out anew, and on a CPU a block for each thread."""
+    if not sizes.on_cpu:
+        return _flash_peak(sizes)
+    side = min(BLOCK, sizes.length)
+    sums = EXACT * side * (side + 2 + sizes.dim)
+    laid_out = sizes.number * side * (side + 2 * sizes.dim)
+    return 3.0 * sizes.output + sizes.threads * float(sums + laid_out)
+
+
 def _chunked_flops(sizes: Sizes) -> float:
     # A chunk of queries passes over whole chunks of keys, but for those that are ahead of it.
     pairs = 0
@@ -76,5 +97,6 @@ def _topk_peak(sizes: Sizes) -> float:
 
 STANDARD = Formula(_standard_flops, _standard_traffic, _standard_peak)
 FLASH = Formula(_flash_flops, inputs_traffic, _flash_peak)
+FLEX = Formula(_flex_flops, inputs_traffic, _flex_peak)
 CHUNKED = Formula(_chunked_flops, inputs_traffic, _chunked_peak)
 TOPK = Formula(_standard_flops, _standard_traffic, _topk_peak)

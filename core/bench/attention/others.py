@@ -1,6 +1,7 @@
 """Others: what other packages offer for the same job, compared where they are installed.
 
-They are no part of this project's requirements: they are installed for a comparison only.
+They are no part of what the project needs to run: `requirements-bench.txt` names them, and
+`make bench` installs them for the comparison.
 """
 
 import importlib

@@ -1,0 +1,98 @@
+"""The package flash-attn: flash attention by its authors' own CUDA kernels.
+
+Source: Dao 2023, https://arxiv.org/abs/2307.08691; https://github.com/Dao-AILab/flash-attention
+"""
+
+from functools import cache, partial
+from importlib.util import find_spec
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from core.attention.halves import in_steps, obstacle, top_left
+from core.attention.masks import Mask, check_mask
+from core.attention.mechanism import Mechanism
+from core.attention.separable import refuse_dropout
+from core.attention.shapes import group_size
+from core.attention.standard import weights
+from core.errors import MechanismError
+
+PROBE = (1, 1, 8, 64)  # batch, head, positions, dim
+
+Heads = Float[Tensor, "batch _heads _positions _dim"]
+
+
+def attend(
+    query: Float[Tensor, "batch head q dim"],
+    key: Float[Tensor, "batch kv_head k dim"],
+    value: Float[Tensor, "batch kv_head k value_dim"],
+    *,
+    mask: Mask | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    dropout_p: float = 0.0,
+) -> Float[Tensor, "batch head q value_dim"]:
+    """Softmax attention by the package's kernel, and by no other.
+
+    Raises:
+        MechanismError: where the package cannot run, for any mask, and for dropout.
+        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
+    """
+    refuse_dropout("flash_attn", dropout_p)
+    group_size(query.shape[1], key.shape[1])
+    if mask is not None:
+        check_mask(mask, (*query.shape[:3], key.shape[2]))
+    reason = unavailable(query.device, query.dtype)
+    if reason is not None:
+        raise MechanismError(f"flash_attn: {reason}.")
+    if mask is not None:
+        raise MechanismError(
+            "flash_attn: masks are not taken by the package, causality is; one of shape "
+            f"{tuple(mask.shape)} came."
+        )
+    if not (query.numel() and key.numel() and value.numel()):
+        return query.new_zeros(*query.shape[:3], value.shape[-1])
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    kernel = in_steps("flash_attn", partial(_kernel, scale=scale), query, value)
+    return top_left(kernel, query, key, value, is_causal)
+
+
+def unavailable(device: torch.device, dtype: torch.dtype) -> str | None:
+    """Why the package cannot run on a device in a type; None where a tiny call went through."""
+    reason = obstacle(device, dtype)
+    if reason is None and find_spec("flash_attn") is None:
+        reason = "the package flash-attn is not installed"
+    return reason or _probed(device, dtype)
+
+
+@cache
+def _probed(device: torch.device, dtype: torch.dtype) -> str | None:
+    tiny = torch.zeros(PROBE, device=device, dtype=dtype)
+    try:
+        _kernel(tiny, tiny, tiny, False, scale=1.0)
+    # A package built for another PyTorch fails at import, one for another card when it runs.
+    except (ImportError, RuntimeError) as error:
+        return f"the package flash-attn does not run here: {str(error).splitlines()[0]}"
+    return None
+
+
+def _kernel(query: Heads, key: Heads, value: Heads, is_causal: bool, *, scale: float) -> Heads:
+    from flash_attn import flash_attn_func
+
+    turned = (tensor.transpose(1, 2) for tensor in (query, key, value))
+    return flash_attn_func(*turned, softmax_scale=scale, causal=is_causal).transpose(1, 2)
+
+
+FLASH_ATTN = Mechanism(
+    name="flash_attn",
+    title="flash-attn package",
+    source="Dao 2023, https://arxiv.org/abs/2307.08691",
+    exact=True,
+    cost="time grows as N x N, memory as N; on NVIDIA's graphics cards only",
+    attend=attend,
+    weights=weights,
+    any_mask=False,
+    has_dropout=False,
+    unavailable=unavailable,
+)
