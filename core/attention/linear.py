@@ -9,6 +9,8 @@ that query i may see, and phi(x) = elu(x) + 1. It is no approximation of softmax
 a softmax, and the published feature map takes queries and keys as they come.
 """
 
+from typing import NamedTuple
+
 import torch
 import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Float
@@ -16,10 +18,18 @@ from torch import Tensor
 
 from core.attention.masks import Mask, check_mask
 from core.attention.mechanism import Mechanism
-from core.attention.separable import blocks, boolean_mask, refuse_dropout, separable_mask
+from core.attention.separable import (
+    SeparableMask,
+    Step,
+    blocks,
+    boolean_mask,
+    refuse_dropout,
+    separable_mask,
+)
 from core.attention.shapes import exact_dtype, expand_kv_heads, group_size
 
 Flat = Float[Tensor, "batch_head rows _columns"]
+State = Float[Tensor, "batch_head dim _columns"]  # sums over keys
 
 
 def feature_map(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
@@ -28,7 +38,10 @@ def feature_map(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
     The two are equal, but elu takes 1 off and adds it again: below -17 it leaves 0 in float32, and
     its exponential is several times slower.
     """
-    return x.clamp(max=0).exp_() + x.relu()
+    falling, rising = x.clamp(max=0).exp_(), x.relu()
+    # A gradient needs both as they are.
+    learns = torch.is_grad_enabled() and x.requires_grad
+    return rising + falling if learns else rising.add_(falling)
 
 
 def weights(
@@ -80,31 +93,63 @@ def attend(
     group_size(heads, key.shape[1])
     limits = separable_mask("linear", mask, is_causal, (batch, heads, q, k))
     exact = exact_dtype(query.dtype)
+    keys = _Keys(key, value, limits, heads, exact)
+    rows = limits.rows(batch * heads, 2 * dim)
+    state = query.new_zeros(batch * heads, dim, value.shape[-1], dtype=exact)
+    total = query.new_zeros(batch * heads, dim, 1, dtype=exact)
+    for place in blocks(limits.shared(k), rows):
+        state, total = _summed(keys, place, state, total)
+    state = torch.cat([state, total], dim=-1)  # its last column yields the sum of the weights
+    steps = limits.steps(q, k, rows)
+    if torch.is_grad_enabled():  # a gradient would go through every copy into a whole
+        outputs = []
+        for step in steps:
+            output, state = _answered(query, keys, step, state)
+            outputs.append(output)
+        return torch.cat(outputs, dim=1).unflatten(0, (batch, heads))
+    whole = query.new_empty(batch * heads, q, value.shape[-1])
+    for step in steps:
+        whole[:, step.queries], state = _answered(query, keys, step, state)
+    return whole.unflatten(0, (batch, heads))
 
-    def keys_and_values(place: slice) -> tuple[Flat, Flat]:
-        features = feature_map(expand_kv_heads(key[:, :, place], heads).to(exact))
-        hidden = limits.hidden(place)
+
+class _Keys(NamedTuple):
+    """What the sums are made of."""
+
+    key: Float[Tensor, "batch kv_head k dim"]
+    value: Float[Tensor, "batch kv_head k value_dim"]
+    limits: SeparableMask
+    heads: int
+    exact: torch.dtype
+
+    def block(self, place: slice) -> tuple[Flat, Flat]:
+        """Features and values of some keys."""
+        features = feature_map(expand_kv_heads(self.key[:, :, place], self.heads).to(self.exact))
+        hidden = self.limits.hidden(place)
         if hidden is not None:
             features.masked_fill_(hidden, 0)
-        values = expand_kv_heads(value[:, :, place], heads).to(exact)
-        return features.flatten(0, 1), with_ones(values.flatten(0, 1))
+        values = expand_kv_heads(self.value[:, :, place], self.heads).to(self.exact)
+        return features.flatten(0, 1), values.flatten(0, 1)
 
-    rows = limits.rows(batch * heads, 2 * dim)
-    state = query.new_zeros(batch * heads, dim, value.shape[-1] + 1, dtype=exact)
-    for place in blocks(limits.shared(k), rows):
-        features, values = keys_and_values(place)
+
+# In functions of their own: what a block has made is let go before the next one is made.
+def _summed(keys: _Keys, place: slice, state: State, total: State) -> tuple[State, State]:
+    features, values = keys.block(place)
+    return torch.baddbmm(state, features.mT, values), total + features.sum(dim=1)[..., None]
+
+
+def _answered(
+    query: Float[Tensor, "batch head q dim"], keys: _Keys, step: Step, state: State
+) -> tuple[Flat, State]:
+    looking = feature_map(query[:, :, step.queries].to(keys.exact)).flatten(0, 1)
+    sums = looking @ state
+    if step.keys.start < step.keys.stop:
+        features, values = keys.block(step.keys)
+        values = with_ones(values)
+        own = (looking @ features.mT).tril_(step.diagonal)
+        sums = torch.baddbmm(sums, own, values)
         state = torch.baddbmm(state, features.mT, values)
-    outputs = []
-    for step in limits.steps(q, k, rows):
-        looking = feature_map(query[:, :, step.queries].to(exact)).flatten(0, 1)
-        sums = looking @ state
-        if step.keys.start < step.keys.stop:
-            features, values = keys_and_values(step.keys)
-            own = (looking @ features.mT).tril_(step.diagonal)
-            sums = torch.baddbmm(sums, own, values)
-            state = torch.baddbmm(state, features.mT, values)
-        outputs.append(normalised(sums[..., :-1], sums[..., -1:]).to(query.dtype))
-    return torch.cat(outputs, dim=1).unflatten(0, (batch, heads))
+    return normalised(sums[..., :-1], sums[..., -1:]).to(query.dtype), state
 
 
 def with_ones(value: Flat) -> Flat:

@@ -97,8 +97,8 @@ def test_b5_peaks_at_1024_positions():
     assert peak("maths", 1024) == pytest.approx(38.8, rel=0.01)
     # Output and row sums, and a block of scores and output for each thread: 2.25 on two threads.
     assert peak("flash", 1024) == pytest.approx(1.07 + 0.59 * torch.get_num_threads(), rel=0.02)
-    # Ours works in blocks: its smallest state makes it 4.28 where whole matrices need 4.2.
-    assert peak("linear", 1024) <= 4.2 * 1.03
+    # Ours works in blocks, so it stays under the 4.2 that whole matrices need.
+    assert peak("linear", 1024) <= 4.2
 
 
 def test_b5_peaks_at_4096_positions_and_how_they_grow():

@@ -22,24 +22,16 @@ def _linear_flops(sizes: Sizes) -> float:
 
 
 def _linear_peak(sizes: Sizes) -> float:
-    """The larger of two moments: a block is being read, or the blocks are being joined.
-
-    Reading holds the block before it too, and the steps of the feature map; joining the output
-    twice. Both hold one state a head.
-    """
+    """The output, the state of every head, and all that answers the last block of queries."""
     rows, heads = _block_rows(sizes, 2 * sizes.dim), sizes.batch * sizes.heads
-    blocks = -(-sizes.length // rows)
-    last = sizes.length - (blocks - 1) * rows
     wide = sizes.dim + 1
-    state = sizes.dim * wide
-    pair = sizes.dim + wide  # features or queries, and values or sums
-    steps = sizes.dim * (4 if sizes.number < EXACT else 3)
-    before = min(blocks, 2) * pair + (rows if sizes.causal and blocks > 1 else 0)
-    done = sizes.output * (1 - last / sizes.length)
-    reading = done + EXACT * heads * (state + rows * (before + steps))
-    own = last if sizes.causal else 0
-    joining = 2.0 * sizes.output + EXACT * heads * (state + last * (2 * pair + own))
-    return max(reading, joining)
+    # A row's features, its sums, their quotient and what it was divided by.
+    row, states = sizes.dim + wide + sizes.dim + 1, 1
+    if sizes.causal:  # the block's own keys and values, its weights, and the state after it
+        row, states = row + sizes.dim + wide + rows, 2
+    cast = sizes.number * sizes.dim if sizes.number < EXACT else 0
+    block = rows * float(EXACT * row + cast)
+    return sizes.output + heads * (EXACT * states * sizes.dim * wide + block)
 
 
 def _favor_flops(sizes: Sizes) -> float:
