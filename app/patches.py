@@ -19,6 +19,8 @@ from core.picture.views import Head
 from core.reading import Choice
 from core.types import Position
 
+MIDDLE = (0.5, 0.5)  # of the picture
+
 
 class Query(NamedTuple):
     """A position of a group of calls, and whether it looks or is looked at."""
@@ -35,7 +37,9 @@ def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
     of = kept.run.prepared.groups[group]
     query, looked_at = controls(kept, group, key)
     what = f"{kept.wanted.model} {kept.wanted.given}"
-    shown = picture_loaders.photo_of(what, picture, kept.run.prepared.geometry)
+    geometry = kept.run.prepared.geometry
+    shown = picture_loaders.photo_of(what, picture, geometry)
+    shown = shown._replace(grid=geometry.of_group(of).grid)  # one picture, many grids
     look = shared.look(stale=stale)
     if of.queries != of.keys:  # a pool: there is no other query to click
         look = look._replace(words={**look.words, **OFFLINE_LOOK.words})
@@ -61,17 +65,22 @@ def show(kept: Kept, picture: Picture, stale: bool, key: str) -> None:
 
 
 def group_picker(kept: Kept, key: str) -> int:
-    """Which kind of attention is looked at: among the patches, or the pool at the end."""
+    """Which attention is looked at: among the patches or the pool at the end; a stage of a Swin."""
     groups = kept.run.prepared.groups
     if len(groups) == 1:
         return 0
+    in_windows = kept.run.trace.calls[groups[0].calls[0]].windows is not None
     return st.segmented_control(
-        say("text_kind"),
+        say("image_stage" if in_windows else "text_kind"),
         range(len(groups)),
         format_func=lambda index: groups[index].name,
-        default=len(groups) - 1,  # the pool, whose query makes the embedding
+        # The end makes the embedding: the pool's query, or the stage whose windows see most.
+        default=len(groups) - 1,
         required=True,
-        key=f"{key}_group",
+        wrap=True,
+        # By its choices: another model's groups are no choice here.
+        key=f"{key}_group_of_{len(groups)}",
+        help=say("image_stage_help") if in_windows else None,
     )
 
 
@@ -95,11 +104,7 @@ def labelled(kept: Kept, query: Query, given: str, key: str) -> export.LabelledM
 def controls(kept: Kept, group: int, key: str) -> tuple[int, bool]:
     """The position that looks, or is looked at."""
     positions = kept.run.prepared.groups[group].queries[0]
-    state, of = st.session_state, (kept.wanted.given, group)
-    if state.get(f"{key}_query_of") != of:
-        state[f"{key}_query_of"] = of
-        state[f"{key}_query"] = first_query(positions)
-    query = min(state[f"{key}_query"], len(positions) - 1)
+    state, query = st.session_state, chosen_query(kept, group, key)
     special = [index for index, position in enumerate(positions) if position.special]
     choices = special if query in special else [*special, query]
     state[f"{key}_named"] = query
@@ -133,13 +138,33 @@ def controls(kept: Kept, group: int, key: str) -> tuple[int, bool]:
     return query, direction == "to"
 
 
-def first_query(positions: tuple[Position, ...]) -> int:
-    """CLS or the pool's query, or the patch in the middle where there is only patches."""
+def chosen_query(kept: Kept, group: int, key: str) -> int:
+    """The query that was chosen; another stage of the same picture opens at the same place."""
+    positions = kept.run.prepared.groups[group].queries[0]
+    state, given = st.session_state, kept.wanted.given
+    if state.get(f"{key}_query_of") != (given, group, len(positions)):
+        picture, place = state.get(f"{key}_place", (given, MIDDLE))
+        state[f"{key}_query_of"] = (given, group, len(positions))
+        state[f"{key}_query"] = first_query(positions, place if picture == given else MIDDLE)
+    query = min(state[f"{key}_query"], len(positions) - 1)
+    if positions[query].patch is not None:
+        state[f"{key}_place"] = (given, place_of(positions, query))
+    return query
+
+
+def first_query(positions: tuple[Position, ...], place: tuple[float, float]) -> int:
+    """CLS or the pool's query, or the patch at a place of the picture where all are patches."""
     if positions[0].patch is None:
         return 0
-    rows, columns = positions[-1].patch
-    middle = ((rows + 1) // 2, (columns + 1) // 2)
-    return next(index for index, position in enumerate(positions) if position.patch == middle)
+    rows, columns = (side + 1 for side in positions[-1].patch)
+    return int(place[0] * rows) * columns + int(place[1] * columns)
+
+
+def place_of(positions: tuple[Position, ...], query: int) -> tuple[float, float]:
+    """The middle of a patch, as shares of the height and width that the model saw."""
+    sides = zip(positions[query].patch, positions[-1].patch, strict=True)
+    down, across = ((index + 0.5) / (last + 1) for index, last in sides)
+    return down, across
 
 
 def take_query(kept: Kept, group: int, key: str) -> None:
@@ -187,15 +212,16 @@ def offer(kept: Kept, picture: Picture, query: Query, key: str) -> None:
 
     def page() -> str:
         about = row().about
-        shown = photo(picture, kept.run.prepared.geometry)
+        shown = photo(picture, geometry)
         scene = patches_scene(
             kept.run, shown, query.position, head, looked_at=query.looked_at, group=query.group,
             name="page", look=OFFLINE_LOOK,
         )  # fmt: skip
         return offline_html(about.line(), scene, about.lines())
 
-    geometry = kept.run.prepared.geometry
-    patch = kept.run.prepared.groups[query.group].queries[0][query.position].patch
+    group = kept.run.prepared.groups[query.group]
+    geometry = kept.run.prepared.geometry.of_group(group)
+    patch = group.queries[0][query.position].patch
     files = {
         "PNG": ("png", "image/png", lambda: overlay_png(picture, geometry, row(), palette, patch)),
         "HTML": ("html", "text/html", page),
@@ -206,4 +232,6 @@ def offer(kept: Kept, picture: Picture, query: Query, key: str) -> None:
         ),
         "CSV": ("csv", "text/csv", lambda: export.to_csv(row())),
     }
-    downloads.buttons(files, f"{kept.wanted.model}-layer{head.layer}-head{head.head}", key)
+    several = len(kept.run.prepared.groups) > 1
+    kind = f"-{group.name.partition(' (')[0].replace(' ', '-')}" if several else ""
+    downloads.buttons(files, f"{kept.wanted.model}{kind}-layer{head.layer}-head{head.head}", key)

@@ -5,74 +5,127 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from core.attention import MECHANISMS
 from core.attention.attend import placed
-from core.attention.masks import Mask, masked_softmax
+from core.attention.masks import Mask, allowed, masked_softmax
 from core.trace import AttentionCall
 
 # Rows are made in blocks of about this many cells, 8 MB: small enough for the last cache between
 # product and softmax, large enough that the cores seldom wait for each other.
 BLOCK_CELLS = 1 << 21
 
+Sequences = slice | list[int]  # which of a batch, as the model attended to them
+
 
 def check_index(call: AttentionCall, head: int, batch: int, q: int = 0, k: int = 0) -> None:
     """Refuse an index that the call does not have."""
-    batches, heads, queries, keys = *call.query.shape[:3], call.key.shape[2]
     for name, index, size in (
-        ("head", head, heads),
-        ("batch", batch, batches),
-        ("q", q, queries),
-        ("k", k, keys),
+        ("head", head, call.heads),
+        ("batch", batch, call.batch),
+        ("q", q, call.queries),
+        ("k", k, call.keys),
     ):
         if not 0 <= index < size:
             raise ValueError(f"{name} from 0 to {size - 1} was wanted; {index} came")
 
 
-def mask_rows(call: AttentionCall, heads: slice, queries: slice, batch: int) -> Mask | None:
-    """The mask of some rows, causality included; axes `head q k`, each full or 1."""
-    mask = None
-    if call.mask is not None:
-        mask = call.mask[batch if call.mask.shape[0] > 1 else 0]
-        mask = mask if mask.shape[0] == 1 else mask[heads]
-        mask = mask if mask.shape[1] == 1 else mask[:, queries]
+def mask_rows(
+    call: AttentionCall, heads: slice, queries: slice, sequences: Sequences
+) -> Mask | None:
+    """The mask of some rows, causality included; axes `sequence head q k`, each full or 1.
+
+    The sequences of a windowed call are its windows, and the queries their slots.
+    """
+    mask = call.mask
+    if mask is not None:
+        mask = mask if mask.shape[0] == 1 else mask[sequences]
+        mask = mask if mask.shape[1] == 1 else mask[:, heads]
+        mask = mask if mask.shape[2] == 1 else mask[:, :, queries]
+    device = call.query.device
+    if call.windows is not None:
+        windows = torch.arange(call.query.shape[0])[sequences] % call.windows.count
+        # Models add a large negative number where patches of opposite edges meet: nearly nothing.
+        mask = _both(mask, call.windows.inside(windows)[:, None, queries].to(device))
     if call.is_causal:
-        device = call.query.device
         positions = torch.arange(call.query.shape[2], device=device)[queries]
         causal = torch.arange(call.key.shape[2], device=device) <= positions[:, None]
-        if mask is None:
-            return causal[None]
-        if mask.dtype == torch.bool:
-            return mask & causal
-        return mask.masked_fill(~causal, -torch.inf)
+        mask = _both(mask, causal[None, None])
     return mask
+
+
+def _both(mask: Mask | None, may: Bool[Tensor, "sequence 1 q k"]) -> Mask:
+    if mask is None:
+        return may
+    return mask & may if mask.dtype == torch.bool else mask.masked_fill(~may, -torch.inf)
+
+
+def allowed_rows(call: AttentionCall, head: int, queries: slice, batch: int) -> Bool[Tensor, "q k"]:
+    """True where some queries of a head may look."""
+    asked = range(call.queries)[queries]
+    if call.windows is not None:
+        return call.windows.visible(asked)
+    mask = mask_rows(call, slice(head, head + 1), queries, slice(batch, batch + 1))
+    if mask is None:
+        return torch.ones(len(asked), call.keys, dtype=torch.bool)
+    return allowed(mask)[0, 0].expand(len(asked), call.keys)
 
 
 def weights_of(
     call: AttentionCall, heads: slice, queries: slice, batch: int
 ) -> Float[Tensor, "head q k"]:
     """Some rows of some heads, by the mechanism that the call was routed through."""
+    if call.windows is not None:
+        return _stitched(call, heads, queries, batch)
+    return sequence_weights(call, heads, queries, slice(batch, batch + 1))[0]
+
+
+def _stitched(
+    call: AttentionCall, heads: slice, queries: slice, batch: int, into: Tensor | None = None
+) -> Float[Tensor, "head q k"]:
+    """Some rows of a windowed call; 0 outside of the windows, as `into` is where it is given."""
+    asked = range(call.queries)[queries]
+    windows = call.windows.around(asked)
+    weights = window_weights(call, heads, windows, batch)
+    seen = call.windows.order[windows]
+    window, slot = ((seen >= asked.start) & (seen < asked.stop)).nonzero(as_tuple=True)
+    rows = weights.new_zeros(weights.shape[1], len(asked), call.keys) if into is None else into
+    q = seen[window, slot] - asked.start
+    rows[:, q[:, None], seen[window]] = weights[window, :, slot].transpose(0, 1)
+    return rows
+
+
+def window_weights(
+    call: AttentionCall, heads: slice, windows: list[int], batch: int
+) -> Float[Tensor, "window head slot slot"]:
+    """The maps of some heads inside some windows of a picture."""
+    sequences = [batch * call.windows.count + window for window in windows]
+    return sequence_weights(call, heads, slice(None), sequences)
+
+
+def sequence_weights(
+    call: AttentionCall, heads: slice, queries: slice, sequences: Sequences
+) -> Float[Tensor, "sequence head q k"]:
+    """Some rows of some sequences as the model attended to them: whole ones, or windows."""
     if call.given is not None:
-        return call.given[batch, heads, queries].float()
+        return call.given[:, heads, queries][sequences].float()
     shared = slice(None)
     if heads != slice(None):  # one head: only the kv head that it reads
         shared = slice(call.kv_head(heads.start), call.kv_head(heads.start) + 1)
-    mask = mask_rows(call, heads, queries, batch)
     mechanism, where = MECHANISMS[call.mechanism or "standard"], {}
     if mechanism.positional:
         positions = torch.arange(call.query.shape[2], device=call.query.device)
         where = {"positions": positions[queries]}
     where |= placed(mechanism, call.grid)
-    weights = mechanism.weights(
-        call.query[batch : batch + 1, heads, queries],
-        call.key[batch : batch + 1, shared],
-        mask=None if mask is None else mask[None],
+    return mechanism.weights(
+        call.query[:, heads, queries][sequences],
+        call.key[:, shared][sequences],
+        mask=mask_rows(call, heads, queries, sequences),
         scale=call.scale,
         **where,
-    )
-    return weights[0].float()
+    ).float()
 
 
 def head_rows(call: AttentionCall, head: int, queries: slice, batch: int) -> Float[Tensor, "q k"]:
@@ -93,15 +146,19 @@ def map_blocks(
 
     Written into `into`, a zeroed map, where it is given.
     """
-    queries = range(call.query.shape[2]) if queries is None else queries
-    size = max(BLOCK_CELLS // call.key.shape[2] // multiple, 1) * multiple
-    exact = call.given is None and MECHANISMS[call.mechanism or "standard"].exact
+    queries = range(call.queries) if queries is None else queries
+    size = max(BLOCK_CELLS // call.keys // multiple, 1) * multiple
+    whole = call.given is None and call.windows is None
+    exact = whole and MECHANISMS[call.mechanism or "standard"].exact
     block = _exact_blocks(call, head, batch) if exact else None
     for start in range(queries.start, queries.stop, size):
         part = slice(start, min(start + size, queries.stop))
         out = None if into is None else into[part]
         if block is not None:
             yield block(part, out)
+        elif call.windows is not None:
+            into_head = None if out is None else out[None]
+            yield _stitched(call, slice(head, head + 1), part, batch, into_head)[0]
         else:
             weights = head_rows(call, head, part, batch)
             yield weights if out is None else out.copy_(weights)
@@ -122,9 +179,9 @@ def _exact_blocks(
         seen = min(part.stop, k) if call.is_causal else k
         scores = query[part] @ key[:, :seen]
         if call.mask is not None:
-            mask = mask_rows(call, slice(head, head + 1), part, batch)
+            mask = mask_rows(call, slice(head, head + 1), part, slice(batch, batch + 1))
             mask = mask if mask.shape[-1] == 1 else mask[..., :seen]
-            out[:, :seen] = masked_softmax(scores[None, None], mask[None], is_causal=False)[0, 0]
+            out[:, :seen] = masked_softmax(scores[None, None], mask, is_causal=False)[0, 0]
             return out
         if call.is_causal and part.start < seen:  # only the square on the diagonal has gaps
             square = scores[:, part.start :]

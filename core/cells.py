@@ -4,8 +4,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
-from core.attention.masks import allowed as allowed_by
-from core.blocks import mask_rows, pool
+from core.blocks import allowed_rows, pool
 from core.trace import AttentionCall
 from core.types import Position
 
@@ -35,13 +34,12 @@ def allowed_in_cells(
     cells: list[int],
 ) -> Bool[np.ndarray, "q_cell k_cell"] | None:
     """True where any query of a cell may look at any of its keys; one row of cells at a time."""
-    if call.mask is None and not call.is_causal:
+    if not call.restricted:
         return None
     start, stop = ranges["q_range"]
     rows = []
     for first in range(start, stop, cells[0]):
         own = slice(first, min(first + cells[0], stop))
-        mask = mask_rows(call, slice(head, head + 1), own, batch)[0]
-        may = allowed_by(mask).expand(-1, call.key.shape[2])[:, slice(*ranges["k_range"])]
+        may = allowed_rows(call, head, own, batch)[:, slice(*ranges["k_range"])]
         rows.append(pool(may.any(dim=0, keepdim=True).float(), 1, cells[1], "max") > 0)
     return torch.cat(rows).cpu().numpy()

@@ -1,18 +1,28 @@
 """Maps: what a head looks at, rebuilt exactly from a recorded call, when somebody looks.
 
 Pure functions on one AttentionCall, float32 out. Nothing larger than what is asked for is held: a
-row costs one row, a pooled picture of N x N positions is made block by block.
+row costs one row, a pooled picture of N x N positions is made block by block. Attention inside
+windows is stitched: a map is that of the whole picture, and exactly 0 outside a query's window.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from core.attention.masks import allowed
-from core.blocks import check_index, head_rows, map_blocks, mask_rows, pool, weights_of
+from core.blocks import (
+    BLOCK_CELLS,
+    allowed_rows,
+    check_index,
+    head_rows,
+    map_blocks,
+    pool,
+    sequence_weights,
+    window_weights,
+)
 from core.trace import AttentionCall
 
 
@@ -23,15 +33,24 @@ def row(call: AttentionCall, head: int, q: int, batch: int = 0) -> Float[Tensor,
 
 
 def column(call: AttentionCall, head: int, k: int, batch: int = 0) -> Float[Tensor, " q"]:
-    """How much every query looks at key k. Each row needs all its keys, so this costs a map."""
+    """How much every query looks at key k. Each row needs all its keys, so this costs a map.
+
+    Inside windows it costs the map of one window: no query of another looks at k.
+    """
     check_index(call, head, batch, k=k)
+    if call.windows is not None:
+        window, slot = call.windows.place(k)
+        weights = window_weights(call, slice(head, head + 1), [window], batch)[0, 0]
+        column = weights.new_zeros(call.queries)
+        column[call.windows.order[window]] = weights[:, slot]
+        return column
     return torch.cat([block[:, k] for block in map_blocks(call, head, batch)])
 
 
 def head_map(call: AttentionCall, head: int, batch: int = 0) -> Float[Tensor, "q k"]:
     """The whole map of a head: rows look, columns are looked at."""
     check_index(call, head, batch)
-    whole = call.query.new_zeros(call.query.shape[2], call.key.shape[2], dtype=torch.float32)
+    whole = call.query.new_zeros(call.queries, call.keys, dtype=torch.float32)
     for _ in map_blocks(call, head, batch, into=whole):
         pass
     return whole
@@ -64,8 +83,8 @@ def pooled(
 
     Each cell holds the largest or the mean weight of its part.
     """
-    queries = range(*(q_range or (0, call.query.shape[2])))
-    keys = slice(*(k_range or (0, call.key.shape[2])))
+    queries = range(*(q_range or (0, call.queries)))
+    keys = slice(*(k_range or (0, call.keys)))
     check_index(call, head, batch, q=queries.stop - 1, k=keys.stop - 1)
     q_cell, k_cell = (-(-n // size) for n in (len(queries), keys.stop - keys.start))
     blocks = map_blocks(call, head, batch, queries=queries, multiple=q_cell)
@@ -97,18 +116,14 @@ def columns(
 def allowed_cells(call: AttentionCall, head: int, batch: int = 0) -> Bool[Tensor, "q k"]:
     """True where a query may look at a key; a row that is all False has no allowed key."""
     check_index(call, head, batch)
-    shape = call.query.shape[2], call.key.shape[2]
-    mask = mask_rows(call, slice(head, head + 1), slice(None), batch)
-    if mask is None:
-        return torch.ones(shape, dtype=torch.bool)
-    return allowed(mask)[0].expand(shape).cpu()
+    return allowed_rows(call, head, slice(None), batch).cpu()
 
 
 def verify(call: AttentionCall, rows: int | None = None) -> float:
     """The largest difference between weights @ v, from q and k, and what the kernel gave.
 
     Rows with no allowed key are left out: libraries disagree on what they hold. NaN if the kernel
-    gave NaN.
+    gave NaN. Windows are checked one by one, as the model computed them.
 
     Args:
         call: one that still has its value and output.
@@ -119,15 +134,18 @@ def verify(call: AttentionCall, rows: int | None = None) -> float:
     """
     if call.value is None or call.output is None:
         raise ValueError("a call recorded with its value and output was wanted; one without came")
+    call = replace(call, windows=None)
     length = call.query.shape[2]
     checked = slice(0, length, 1 if rows is None else max(1, length // rows))
     worst = []
-    for batch in range(call.query.shape[0]):
-        weights = weights_of(call, slice(None), checked, batch)
-        value = (
-            call.value[batch].float().repeat_interleave(call.heads // call.value.shape[1], dim=0)
-        )
-        gap = (weights @ value - call.output[batch, :, checked].float()).abs()
+    # Many short sequences, such as windows, are checked at once.
+    size = max(1, BLOCK_CELLS // (call.heads * len(range(length)[checked]) * call.keys))
+    for start in range(0, call.query.shape[0], size):
+        some = slice(start, start + size)
+        weights = sequence_weights(call, slice(None), checked, some)
+        value = call.value[some].float()
+        value = value.repeat_interleave(call.heads // value.shape[1], dim=1)
+        gap = (weights @ value - call.output[some, :, checked].float()).abs()
         gap[weights.sum(dim=-1) == 0] = 0.0
         worst.append(gap.max())
     return torch.stack(worst).max().item()  # torch's maximum, unlike Python's, keeps NaN

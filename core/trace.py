@@ -8,11 +8,16 @@ from torch import Tensor
 
 from core.attention.grid import Grid
 from core.attention.masks import Mask
+from core.windows import Windows
 
 
 @dataclass(frozen=True)
 class AttentionCall:
-    """One call of attention: what it takes to rebuild any part of its map exactly."""
+    """One call of attention: what it takes to rebuild any part of its map exactly.
+
+    With `windows` each sequence of q and k is one window of a picture, and the maps are those of
+    the whole picture: its positions count as queries and keys, its pictures as the batch.
+    """
 
     query: Float[Tensor, "batch head q dim"]
     key: Float[Tensor, "batch kv_head k dim"]
@@ -26,11 +31,32 @@ class AttentionCall:
     error: float | None = None  # largest |softmax(qk)v - output|, where it was asked for
     given: Tensor | None = None  # (batch, head, q, k): the map of a model that can't be recorded
     grid: Grid | None = None  # how the positions lie in a picture, where they are its patches
+    windows: Windows | None = None  # how the pictures were cut, where attention stays in windows
 
     @property
     def heads(self) -> int:
         """Number of query heads."""
         return self.query.shape[1]
+
+    @property
+    def batch(self) -> int:
+        """Number of sequences or pictures."""
+        return self.query.shape[0] // (1 if self.windows is None else self.windows.count)
+
+    @property
+    def queries(self) -> int:
+        """Number of positions that look."""
+        return self.query.shape[2] if self.windows is None else self.windows.positions
+
+    @property
+    def keys(self) -> int:
+        """Number of positions that are looked at."""
+        return self.key.shape[2] if self.windows is None else self.windows.positions
+
+    @property
+    def restricted(self) -> bool:
+        """May some query not look at some key?"""
+        return self.mask is not None or self.is_causal or self.windows is not None
 
     def kv_head(self, head: int) -> int:
         """The key-value head that a query head reads (grouped queries)."""

@@ -77,7 +77,7 @@ def measure(model: Model, run: Run, on_step: Callable[[float], None] | None = No
             samples = interleaved(
                 works, rounds=ROUNDS, warm_up=False, device=model.device, on_round=on_step
             )
-        largest = max(run.trace.calls, key=lambda call: call.query.shape[2] * call.key.shape[2])
+        largest = max(run.trace.calls, key=_scores)
         pass_bytes = None if slow else peak_bytes(works["run"], model.device)
         attention = attention_peak(largest)
         own = None if run.mechanism is None else attention_peak(largest, own=True)
@@ -131,10 +131,16 @@ def attention_peak(call: AttentionCall, *, own: bool = False) -> int | None:
     )
 
 
+def _scores(call: AttentionCall) -> int:
+    """Pairs that a call scores, in all heads and windows."""
+    return call.query.shape[:3].numel() * call.key.shape[2]
+
+
 def drift(prepared: Prepared, output: Output, own: Output) -> float:
     """Cosine between final hidden states, averaged over the positions that are not padding.
 
-    1 is no drift. The first group's queries are the positions that the hidden states belong to.
+    1 is no drift. The first group's queries are the positions that the hidden states belong to; a
+    Swin's are fewer, and none of them is padding.
     """
     group = prepared.groups[0]
     first = group.first_query or (0,) * len(group.queries)

@@ -76,7 +76,7 @@ def looked_at(
     call: AttentionCall, row: Float[Tensor, " q"], batch: int = 0
 ) -> Float[Tensor, "head k"]:
     """A row times the map of every head: what its queries look at, some queries at a time."""
-    total = row.new_zeros(call.heads, call.key.shape[2])
+    total = row.new_zeros(call.heads, call.keys)
     for part in _parts(row[None], total.numel()):
         total += row[part] @ weights_of(call, slice(None), part, batch)
     return total

@@ -1,9 +1,9 @@
 """How a picture and its patches correspond: which part of the original each position stands for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from core.types import Position
+from core.types import Group, Position
 
 
 class Box(NamedTuple):
@@ -58,6 +58,24 @@ class Geometry:
             for column in range(columns)
         )
         return prefix + patches
+
+    def coarser(self, grid: tuple[int, int]) -> "Geometry":
+        """The same picture in fewer patches, each of several of these.
+
+        Raises:
+            ValueError: if that is no whole number of them.
+        """
+        if any(own % side for own, side in zip(self.grid, grid, strict=True)):
+            raise ValueError(f"a grid that divides {self.grid} was wanted; {grid} came")
+        height, width = (
+            size * own // side for size, own, side in zip(self.patch, self.grid, grid, strict=True)
+        )
+        return replace(self, grid=grid, patch=(height, width))
+
+    def of_group(self, group: Group) -> "Geometry":
+        """The patches of one group: a later stage has fewer and larger ones."""
+        row, column = next(key.patch for key in reversed(group.keys[0]) if key.patch is not None)
+        return self.coarser((row + 1, column + 1))
 
     def patch_box(self, row: int, column: int) -> Box:
         """Where a patch lies in the original picture.

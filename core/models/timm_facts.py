@@ -6,7 +6,7 @@ Source: timm's model classes, https://github.com/huggingface/pytorch-image-model
 import re
 
 from timm.data import ImageNetInfo, infer_imagenet_subset
-from timm.models import Beit, Eva, VisionTransformer, VisionTransformerRelPos
+from timm.models import Beit, Eva, SwinTransformer, VisionTransformer, VisionTransformerRelPos
 from torch import nn
 
 from core.errors import InputError
@@ -14,22 +14,24 @@ from core.errors import InputError
 ONE_GRID = (VisionTransformer, Eva, Beit, VisionTransformerRelPos)
 
 
-def require_one_grid(module: nn.Module, name: str) -> None:
-    """Return if every position is a prefix token or a patch of one grid, in every layer.
+def require_grids(module: nn.Module, name: str) -> None:
+    """Return if every position of a layer is a prefix token or a patch of the layer's grid.
 
     Raises:
         InputError: if not; the message says what the model does instead.
     """
-    if isinstance(module, ONE_GRID):
+    if isinstance(module, (*ONE_GRID, SwinTransformer)):
         return
     if any(hasattr(part, "window_size") for part in module.modules()):
         raise InputError(
-            f"'{name}' attends inside windows, so its maps can't be laid on a picture yet: "
-            "choose a plain vision transformer such as vit_base_patch16_224."
+            f"'{name}' is a {type(module).__name__}, which attends inside windows in a way that "
+            "can't be recorded: choose a Swin of the first version, such as "
+            "swin_tiny_patch4_window7_224, or a plain vision transformer, such as "
+            "vit_base_patch16_224."
         )
     raise InputError(
-        f"A plain vision transformer was wanted; '{name}' is a {type(module).__name__}, whose "
-        "positions are not one grid of patches."
+        f"A plain vision transformer or a Swin was wanted; '{name}' is a {type(module).__name__}, "
+        "whose positions are not a grid of patches."
     )
 
 

@@ -17,7 +17,7 @@ from torch import nn
 
 from core.errors import InputError
 from core.models.hub import check_folder, hub_file
-from core.models.timm_facts import require_one_grid
+from core.models.timm_facts import require_grids
 
 WEIGHTS = "model.safetensors"
 
@@ -30,7 +30,7 @@ def timm_module(name: str, *, any_size: bool = False) -> tuple[nn.Module, str]:
         any_size: build it so that it takes pictures of any size.
 
     Raises:
-        InputError: if it is unknown, not a plain vision transformer, or has no safetensors.
+        InputError: if it is unknown, of a kind that has no maps, or has no safetensors.
     """
     folder = Path(name).expanduser()
     if folder.is_dir() or name.startswith(("/", "./", "../", "~")):
@@ -52,7 +52,7 @@ def _by_name(name: str, any_size: bool) -> nn.Module:
         raise InputError(
             f"'{name}' was wanted; timm has no weights of that name{_tags(name)}."
         ) from error
-    require_one_grid(empty, name)
+    require_grids(empty, name)
     config = get_pretrained_cfg(name)
     if config is None or not config.hf_hub_id:
         raise InputError(
@@ -81,7 +81,7 @@ def _from_folder(folder: Path, any_size: bool) -> nn.Module:
         ) from error
     if not is_model(architecture):
         raise InputError(_unknown(architecture))
-    require_one_grid(_empty(architecture), folder.name)
+    require_grids(_empty(architecture), folder.name)
     source, options = f"local-dir:{folder}", {}
     if "pretrained_cfg" not in config and "input_size" not in config:
         # timm would take 224 pixels for granted and resample the positions to that.

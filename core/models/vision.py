@@ -3,11 +3,14 @@
 Source: Dosovitskiy et al. 2021, https://arxiv.org/abs/2010.11929, and timm's models of that kind.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import timm
 import torch
 from jaxtyping import Float
+from timm.models import SwinTransformer
 from torch import Tensor, nn
 
 from core.attention.grid import Grid
@@ -17,16 +20,17 @@ from core.models.geometry import Geometry
 from core.models.images import Picture
 from core.models.model import Model
 from core.models.preprocess import preprocessing
-from core.models.timm_facts import attentions, label_names, require_one_grid
+from core.models.swin import stage_groups, stages, stitched, use_fused_attention
+from core.models.timm_facts import attentions, label_names, require_grids
 from core.models.timm_weights import timm_module
-from core.types import Group, Output, Position, Prediction, Prepared
+from core.types import Group, Output, Position, Prediction, Prepared, Run
 
 FOCUS_LONG_SIDE = 518  # 37 patches: what the positions were trained for
 LABELS = 5
 
 
 class VisionModel(Model):
-    """A timm vision transformer whose patches form one grid through all layers."""
+    """A timm vision transformer whose patches form one grid, or one a stage in a Swin."""
 
     kind = "vision"
 
@@ -40,10 +44,10 @@ class VisionModel(Model):
         dtype: torch.dtype = torch.float32,
         long_side: int | None = None,
     ) -> None:
-        """Wrap a module that is already built.
+        """Wrap a module that is already built; a Swin's attention is switched to torch's function.
 
         Args:
-            module: one whose class is in `timm_facts.ONE_GRID`.
+            module: one whose class is in `timm_facts.ONE_GRID`, or a SwinTransformer.
             name: how the model is called by.
             title: how a person reads it; the name, if None.
             device: where it shall run.
@@ -53,10 +57,14 @@ class VisionModel(Model):
                 modules crop, as they were trained to.
 
         Raises:
-            InputError: if its positions are not one grid of patches, or it takes no other size.
+            InputError: if its positions are no grid of patches, or it takes no other size.
         """
-        require_one_grid(module, name)
-        if not getattr(module, "dynamic_img_size", False):
+        require_grids(module, name)
+        self.stages = stages(module, name) if isinstance(module, SwinTransformer) else ()
+        if self.stages:
+            use_fused_attention(module)
+        # A Swin that takes any size pads it to whole windows, and looks at the padding.
+        if self.stages or not getattr(module, "dynamic_img_size", False):
             if long_side is not None:
                 raise InputError(
                     f"'{name}' takes pictures of one size only; a longer side of {long_side} "
@@ -96,16 +104,33 @@ class VisionModel(Model):
             groups=self._groups(geometries[0], len(pictures)),
             notes=tuple(said),
             geometry=geometries[0] if len(set(geometries)) == 1 else None,
-            grid=Grid(*geometries[0].grid, len(geometries[0].prefix)),
+            grid=None if self.stages else Grid(*geometries[0].grid, len(geometries[0].prefix)),
         )
 
+    def run(
+        self,
+        given: Picture | list[Picture] | Prepared,
+        mechanism: str | None = None,
+        *,
+        on_call: Callable[[float], None] | None = None,
+    ) -> Run:
+        """One forward pass with every attention call recorded and verified; see `Model.run`."""
+        run = super().run(given, mechanism, on_call=on_call)
+        return replace(run, trace=stitched(run.trace, self.stages)) if self.stages else run
+
     def forward(self, prepared: Prepared) -> Output:
-        """Features of every position, one vector a picture, and labels where the model has them."""
-        hidden = self.module.forward_features(prepared.tensors["pixels"])
-        embedding = self._pooled(hidden)
-        return Output(hidden, embedding, self._predictions(hidden, embedding))
+        """Features of every position, one vector a picture, and labels where the model has them.
+
+        The positions of a Swin are those of its last stage.
+        """
+        features = self.module.forward_features(prepared.tensors["pixels"])
+        hidden = features.flatten(1, -2)  # a Swin's are rows and columns
+        embedding = self._pooled(features, hidden)
+        return Output(hidden, embedding, self._predictions(features, embedding))
 
     def _groups(self, geometry: Geometry, batch: int) -> tuple[Group, ...]:
+        if self.stages:
+            return stage_groups(self.stages, geometry, batch)
         positions = (geometry.positions(),) * batch
         starts = (0,) * batch
         layers = attentions(self.module.blocks)
@@ -121,24 +146,26 @@ class VisionModel(Model):
         pooling = Group("pooling", (layers,), (queries,) * batch, (keys,) * batch, starts, starts)
         return group, pooling
 
-    def _pooled(self, hidden: Float[Tensor, "batch position dim"]) -> Float[Tensor, "batch dim"]:
+    def _pooled(
+        self, features: Float[Tensor, "batch *place dim"], hidden: Float[Tensor, "batch n dim"]
+    ) -> Float[Tensor, "batch dim"]:
         """The model's own summary: CLS, the mean of the patches, or its attention pool."""
-        pooled = self.module.forward_head(hidden, pre_logits=True)
+        pooled = self.module.forward_head(features, pre_logits=True)
         if pooled.ndim == 2:
             return pooled
         return hidden[:, 0] if self.preprocess.prefix else hidden.mean(dim=1)
 
     def _predictions(
         self,
-        hidden: Float[Tensor, "batch position dim"],
+        features: Float[Tensor, "batch *place dim"],
         embedding: Float[Tensor, "batch dim"],
     ) -> tuple[tuple[Prediction, ...], ...]:
         if not self.labels:
             return ()
-        # A distilled head reads two tokens; any other reads the summary that is there already
-        # (pooling twice would record its attention twice).
-        distilled = hasattr(self.module, "head_dist")
-        logits = self.module.forward_head(hidden) if distilled else self.module.head(embedding)
+        # A distilled head reads two tokens and a Swin's pools by itself; any other reads the
+        # summary that is there already (pooling twice would record its attention twice).
+        whole = hasattr(self.module, "head_dist") or self.stages
+        logits = self.module.forward_head(features) if whole else self.module.head(embedding)
         best = logits.float().softmax(dim=-1).topk(min(LABELS, len(self.labels)))
         return tuple(
             tuple(
@@ -187,8 +214,8 @@ def load_timm(
         long_side: show the whole picture, this long, instead of cropping as the model was trained.
 
     Raises:
-        InputError: if it is unknown, not a plain vision transformer, or its weights are not to be
-            had as safetensors.
+        InputError: if it is unknown, neither a plain vision transformer nor a Swin, or its weights
+            are not to be had as safetensors.
     """
     module, title = timm_module(str(name), any_size=long_side is not None)
     return VisionModel(module, title, device=device, dtype=dtype, long_side=long_side)

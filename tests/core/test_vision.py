@@ -6,16 +6,15 @@ import torch
 from PIL import Image
 from timm.data import ImageNetInfo
 from timm.data.transforms_factory import transforms_imagenet_eval
-from timm.models import Beit, Eva, SwinTransformer, VisionTransformer, VisionTransformerRelPos
+from timm.models import Beit, Eva, VisionTransformer, VisionTransformerRelPos
 from timm.models.deit import VisionTransformerDistilled
 
 from core import maps
-from core.capture import capture
 from core.errors import InputError
 from core.models import weights
 from core.models.images import Picture, sample_picture
 from core.models.preprocess import preprocessing
-from core.models.vision import VisionModel, load_focus_vit, load_timm
+from core.models.vision import VisionModel, load_focus_vit
 
 TINY = {"embed_dim": 24, "depth": 3, "num_heads": 2, "num_classes": 0}
 
@@ -123,22 +122,6 @@ def test_the_maps_are_those_that_timm_computes_by_hand():
         for head in range(2):
             found = maps.head_map(call, head)
             torch.testing.assert_close(found, softmax[0, head], atol=1e-5, rtol=0)
-
-
-def test_windowed_attention_is_refused_by_name_but_still_recorded():
-    module = SwinTransformer(
-        img_size=32, patch_size=4, window_size=4, embed_dim=12, depths=(2, 1), num_heads=(2, 3)
-    ).eval()
-    with pytest.raises(InputError, match="'swin' attends inside windows"):
-        VisionModel(module, "swin")
-    for part in module.modules():
-        if hasattr(part, "fused_attn"):  # timm computes Swin's attention by hand unless told
-            part.fused_attn = True
-    with torch.inference_mode(), capture() as trace:
-        module(torch.zeros(1, 3, 32, 32))
-    assert [call.query.shape[1] for call in trace.calls] == [2, 2, 3]
-    with pytest.raises(InputError, match="can't be laid on a picture yet"):
-        load_timm("swin_tiny_patch4_window7_224")
 
 
 @pytest.mark.parametrize("crop_mode", ["center", "squash"])

@@ -13,6 +13,9 @@ WORDS = {
     "image_paste_none": "There is no picture on the clipboard.",
     "image_pick": "Picture",
     "image_size": "{rows} x {columns} patches{prefix}",
+    "image_stage": "Stage",
+    "image_stage_help": "Each stage reads the picture in larger patches. A patch looks at those in "
+    "its own window; every other layer moves the windows by half of their size.",
     "image_query": "Query",
     "image_query_help": "The position that looks; a click on a patch makes it the query.",
     "image_direction": "Direction",
