@@ -4,6 +4,7 @@ import re
 
 import streamlit as st
 
+from app import long_files
 from app.loaders import Kept
 from app.words import say
 from core import reading
@@ -15,7 +16,7 @@ from core.reading import Choice, HeadView
 
 def of_head(kept: Kept, choice: Choice, view: HeadView, key: str) -> None:
     """One head to take away; each file is made when it is asked for."""
-    given = kept.wanted.given[choice.item]
+    given = long_files.name_of(kept.wanted.given[choice.item])
     palette = st.session_state["shared_palette"]
 
     def labelled() -> export.LabelledMap:
@@ -36,7 +37,9 @@ def of_head(kept: Kept, choice: Choice, view: HeadView, key: str) -> None:
         "CSV": ("csv", "text/csv", lambda: export.to_csv(labelled())),
     }
     sentence = f"-sentence{choice.item + 1}" if len(kept.wanted.given) > 1 else ""
-    stem = f"{kept.wanted.model}{sentence}-layer{choice.layer}-head{choice.head}"
+    ranges = [f"{start}-{stop - 1}" for start, stop in choice.region or ()]
+    part = f"-positions{'x'.join(ranges)}" if ranges else ""
+    stem = f"{kept.wanted.model}{sentence}-layer{choice.layer}-head{choice.head}{part}"
     buttons(files, stem, key)
 
 

@@ -1,9 +1,11 @@
 """Heads: the mosaic of all heads beside one head as map, arcs or table, and its downloads."""
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
-from app import downloads, loaders, mosaics, shared
+from app import downloads, loaders, long_map, long_row, mosaics, shared
 from app.components import attention_canvas as canvas
 from app.loaders import Kept
 from app.words import say
@@ -49,8 +51,10 @@ def show(kept: Kept, item: int, stale: bool, key: str, pin: str | None = None) -
         # The table has no canvas that could answer a click on a token.
         if st.session_state.get(f"{key}_form") != "table":
             with above:
-                for index, scene in enumerate(sentence_scenes(view, run=name, look=look)):
-                    canvas.sentence(scene, key=f"{key}_sentence_{index}")
+                if view.shown:
+                    long_row.show(kept, choice, name, look, key)
+                else:
+                    sentences(view, name, look, key)
         with right:
             st.subheader(say("one_head", layer=choice.layer, head=choice.head))
             show_head(kept, choice, view, look, key, pin)
@@ -97,6 +101,9 @@ def options(kept: Kept, item: int, key: str) -> Choice:
             persist_state="session",
             help=say("head_help"),
         )
+        choice = Choice(group, layer, head, item)
+        if reading.is_long(kept.run, choice):
+            return long_map.settings(kept, choice, key)
         hide = left.toggle(
             say("hide_special"),
             key=f"{key}_hide",
@@ -106,7 +113,7 @@ def options(kept: Kept, item: int, key: str) -> Choice:
         words = right.toggle(
             say("by_word"), key=f"{key}_words", persist_state="session", help=say("by_word_help")
         )
-    return Choice(group, layer, head, item, hide, words)
+    return replace(choice, hide_special=hide, by_word=words)
 
 
 def start_at(kept: Kept, key: str) -> None:
@@ -142,11 +149,17 @@ def show_head(
     caption = [part for part in (view.note, shared_key(kept, choice)) if part]
     if caption:
         st.caption(" · ".join(caption))
+    name, state = run_name(kept, choice), st.session_state
+    if view.shown:
+        if form == "table":
+            long_row.table(kept, choice, key)
+        else:
+            long_map.show(kept, choice, view, name, form=form, look=look, key=key)
+        return
     row = pinned(kept, view, pin, key)
     if form == "table":
         table(view, row, key)
         return
-    name, state = run_name(kept, choice), st.session_state
     # The browser keeps a pin by itself: were each one part of the data, the map would come again.
     if state.get(f"{key}_pin_start", (None, None))[0] != (name, form):
         state[f"{key}_pin_start"] = ((name, form), row)
@@ -212,6 +225,12 @@ def table(view: HeadView, row: int | None, key: str) -> None:
         },
     )
     st.caption(say("row_sum", count=len(weights), total=float(weights.sum())))
+
+
+def sentences(view: HeadView, name: str, look: Look, key: str) -> None:
+    """The tokens to click on, shaded by the pinned row."""
+    for index, scene in enumerate(sentence_scenes(view, run=name, look=look)):
+        canvas.sentence(scene, key=f"{key}_sentence_{index}")
 
 
 def _clamp(key: str, size: int) -> None:

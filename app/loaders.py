@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +13,8 @@ from app.store import Store
 from app.turns import Turns
 from core import models
 from core.allocator import keep_freed_memory
+from core.attention import MECHANISMS
+from core.choices import of_all_heads
 from core.models.clip import ClipModel
 from core.models.model import Model
 from core.reading import Choice, HeadView, head_view, mosaic_view
@@ -109,6 +111,8 @@ def model_for(wanted: Wanted, tell: Tell) -> Model | ClipModel:
         models.fetch(wanted.model, lambda share: tell("fetching", share))
     model = loaded(*key)
     seen().add(key)
+    if wanted.mechanism is not None and MECHANISMS[wanted.mechanism].compiles:
+        tell("compiling", 0.0)
     return model
 
 
@@ -167,7 +171,7 @@ def measure_anew(kept: Kept, tell: Tell) -> Measuring:
 
 def mosaic_of(kept: Kept, choice: Choice) -> np.ndarray | None:
     """All heads of a run as thumbnails, if they were drawn before."""
-    return drawn().get((kept.wanted, replace(choice, layer=0, head=0)))
+    return drawn().get((kept.wanted, of_all_heads(choice)))
 
 
 def mosaic_for(kept: Kept, choice: Choice, tell: Tell) -> np.ndarray:
@@ -175,7 +179,7 @@ def mosaic_for(kept: Kept, choice: Choice, tell: Tell) -> np.ndarray:
     mosaic = mosaic_of(kept, choice)
     if mosaic is None:
         mosaic = mosaic_view(kept.run, choice, on_layer=lambda share: tell("drawing", share))
-        drawn().put((kept.wanted, replace(choice, layer=0, head=0)), mosaic)
+        drawn().put((kept.wanted, of_all_heads(choice)), mosaic)
     return mosaic
 
 

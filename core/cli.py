@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core import models as registry
-from core import reading
-from core.attention import MECHANISMS
+from core import reading, regions, text_files
+from core.attention import MECHANISMS, unavailable
 from core.errors import InputError
-from core.models import MODELS, OFFLINE
+from core.models import MODELS, OFFLINE, devices
 from core.models.images import ENDINGS as PICTURE_ENDINGS
 from core.models.images import open_picture
 from core.models.weights import SOURCES, fetch
@@ -25,6 +25,7 @@ from core.picture.scene import (
     sentence_scenes,
 )
 from core.picture.views import Head
+from core.text_files import text_of
 from core.types import Run
 
 ENDINGS = (".png", ".npz", ".csv", ".html")
@@ -38,6 +39,7 @@ def maps(given: argparse.Namespace) -> int:
         )
     if given.mechanism and given.mechanism not in MECHANISMS:
         raise InputError(f"One of {', '.join(MECHANISMS)} was wanted; '{given.mechanism}' came.")
+    refuse_unavailable(given)
     is_picture = given.input.lower().endswith(PICTURE_ENDINGS)
     _check_options(given, is_picture)
     name = given.model or ("focus-vit" if is_picture else "minilm")
@@ -52,6 +54,20 @@ def maps(given: argparse.Namespace) -> int:
         raise InputError(f"'{given.out}' cannot be written: {error.strerror}.") from error
     sys.stdout.write(f"{given.out}\n")
     return 0
+
+
+def refuse_unavailable(given: argparse.Namespace) -> None:
+    """Say that the mechanism cannot run on the device in the precision, before anything is loaded.
+
+    Raises:
+        InputError: with the reason.
+    """
+    if given.mechanism is None:
+        return
+    where = devices.resolve(given.device)
+    reason = unavailable(given.mechanism, where, devices.precision(given.precision, where))
+    if reason is not None:
+        raise InputError(f"'{given.mechanism}' cannot run here: {reason}.")
 
 
 def models(given: argparse.Namespace) -> int:
@@ -75,15 +91,15 @@ def weights(given: argparse.Namespace) -> int:
 
 def bench(given: argparse.Namespace) -> int:
     """Measure and print a table; 1 if a bar is not met."""
-    from core.bench import capture, clip, report
+    from core.bench import capture, clip, long, report
 
-    measured = {"capture": capture, "clip": clip}[given.what]
+    measured = {"capture": capture, "clip": clip, "long": long}[given.what]
     sys.stdout.write(f"{report.HEADER}\n")
     met = True
     for line in measured.lines():
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
-        met = met and line.met
+        met = met and (isinstance(line, str) or line.met)
     return 0 if met else 1
 
 
@@ -101,14 +117,17 @@ def bar(what: str) -> Callable[[float], None]:
 
 def _of_text(model: registry.Model, given: argparse.Namespace) -> bytes:
     text = given.input
-    if text.endswith(".txt"):
-        text = _text_of(Path(text))
+    if text_files.is_file(text):
+        text = text_of(Path(text))
     run = _run(model, text, given)
     choice = reading.Choice(
         layer=given.layer, head=given.head,
-        hide_special=given.hide_special, by_word=given.by_word,
+        hide_special=given.hide_special, by_word=given.by_word, reduce=given.reduce,
+        region=None if given.region is None else regions.parsed(given.region),
     )  # fmt: skip
     _check_head(run, choice)
+    if text is not given.input:
+        text = given.input  # the file's name stands for its text
     _tell_notes(run)
     ending = given.out.suffix.lower()
     if ending == ".html":
@@ -125,28 +144,49 @@ def _of_text(model: registry.Model, given: argparse.Namespace) -> bytes:
 def _of_picture(model: registry.Model, given: argparse.Namespace) -> bytes:
     picture = open_picture(Path(given.input), Path(given.input).name)
     run = _run(model, picture, given)
-    choice = reading.Choice(layer=given.layer, head=given.head)
+    choice = _of_all_layers(run, given.layer, given.head)
     _check_head(run, choice)
-    query = reading.query_position(run, given.query)
+    query = reading.query_position(run, given.query, choice.group)
     _tell_notes(run)
+    group = run.prepared.groups[choice.group]
+    if len(run.prepared.groups) > 1:  # files and pages count the layers of each group by itself
+        sys.stderr.write(f"Layer {given.layer} is layer {choice.layer} of {group.name}.\n")
+    geometry = run.prepared.geometry.of_group(group)
     ending = given.out.suffix.lower()
     if ending == ".html":
         about = reading.labelled_query(run, choice, query, picture.name).about
-        shown = photo(picture, run.prepared.geometry)
-        scene = patches_scene(run, shown, query, _head(choice), name="page", look=OFFLINE_LOOK)
+        shown = photo(picture, geometry)
+        scene = patches_scene(
+            run, shown, query, _head(choice), group=choice.group, name="page", look=OFFLINE_LOOK
+        )
         return offline_html(about.line(), scene, about.lines()).encode()
     labelled = reading.labelled_query(run, choice, query, picture.name)
     if ending == ".png":
-        ringed = run.prepared.groups[0].queries[0][query].patch
-        return overlay_png(picture, run.prepared.geometry, labelled, query=ringed)
+        return overlay_png(picture, geometry, labelled, query=group.queries[0][query].patch)
     if given.query is None:  # numbers without a query: the whole map of the head
         labelled = reading.labelled(run, choice, picture.name)
     return {".npz": export.to_npz, ".csv": export.to_csv}[ending](labelled)
 
 
+def _of_all_layers(run: Run, layer: int, head: int) -> reading.Choice:
+    """A head by its layer among those of all groups: the stages of a Swin, or a pool at the end."""
+    layers = [
+        (index, own)
+        for index, group in enumerate(run.prepared.groups)
+        for own in range(len(group.calls))
+    ]
+    if not 0 <= layer < len(layers):
+        raise InputError(
+            f"'{run.model}': a layer from 0 to {len(layers) - 1} was wanted; {layer} came."
+        )
+    return reading.Choice(*layers[layer], head)
+
+
 def _check_options(given: argparse.Namespace, is_picture: bool) -> None:
     if is_picture and (given.hide_special or given.by_word):
         raise InputError("--hide-special and --by-word are for texts; a picture came.")
+    if is_picture and (given.region is not None or given.reduce != "max"):
+        raise InputError("--region and --reduce are for texts; a picture came.")
     if not is_picture and given.query is not None:
         raise InputError("--query is for pictures; a text came.")
 
@@ -163,16 +203,11 @@ def _tell_notes(run: Run) -> None:
 def _check_head(run: Run, choice: reading.Choice) -> None:
     try:
         reading.call_of(run, choice)
+        if choice.region is not None:
+            reading.shown(run, choice)
     except ValueError as error:
         raise InputError(f"'{run.model}': {error}.") from error
 
 
 def _head(choice: reading.Choice) -> Head:
     return Head(choice.layer, choice.head)
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"A UTF-8 text file was wanted; '{path}' cannot be read.") from error

@@ -4,18 +4,20 @@ What a page, a download and the command line show comes from here, so that they 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import compress
 
 import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from core import maps
-from core.cells import allowed_in_cells, largest_in_cells, spans
+from core import maps, regions
+from core.cells import largest_in_cells, spans
+from core.choices import Choice, HeadView
 from core.errors import InputError
 from core.maps_views import without, words_view
 from core.picture.export import LabelledMap, Provenance
+from core.regions import Shown
 from core.trace import AttentionCall
 from core.types import Group, Position, Run
 
@@ -24,47 +26,21 @@ EXACT = 2048  # positions up to which a file of numbers holds every weight
 THUMBNAIL = 32  # cells a side of one head in the mosaic
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which part of a run is looked at, and how."""
-
-    group: int = 0
-    layer: int = 0
-    head: int = 0
-    item: int = 0  # which sentence of a batch
-    hide_special: bool = False
-    by_word: bool = False
-
-
-@dataclass(frozen=True)
-class HeadView:
-    """One head as it is shown: arrays, labels and what was done to them."""
-
-    weights: Float[np.ndarray, "q k"]
-    allowed: Bool[np.ndarray, "q k"] | None  # None where every query may look at every key
-    queries: tuple[Position, ...]
-    keys: tuple[Position, ...]
-    note: str = ""
-
-
 def head_view(run: Run, choice: Choice, whole: int = WHOLE) -> HeadView:
-    """The map of one head, cut to its own sentence; pooled beyond `whole` positions."""
+    """The map of one head, or a region of it, cut to its own sentence; pooled beyond `whole`.
+
+    Raises:
+        ValueError: if there is no such layer, head or region.
+    """
     group = run.prepared.groups[choice.group]
     call = call_of(run, choice)
     queries, keys = group.queries[choice.item], group.keys[choice.item]
-    ranges = _ranges(group, choice.item)
-    if max(len(queries), len(keys)) > whole:
-        weights = maps.pooled(call, choice.head, WHOLE, "max", choice.item, **ranges)
-        cells = [-(-n // WHOLE) for n in (len(queries), len(keys))]
-        note = f"largest weight of each {cells[0]} x {cells[1]} positions"
-        if choice.hide_special or choice.by_word:
-            note += "; too long to hide special tokens or to join words"
-        may = allowed_in_cells(call, choice.head, choice.item, ranges, cells)
-        sides = spans(queries, cells[0]), spans(keys, cells[1])
-        return HeadView(_array(weights), may, *sides, note)
+    if choice.region is not None or max(len(queries), len(keys)) > whole:
+        return _region_view(run, choice, whole)
+    ranges = own_ranges(group, choice.item)
     weights = _array(maps.tile(call, choice.head, *ranges.values(), choice.item))
     allowed = None
-    if call.mask is not None or call.is_causal:
+    if call.restricted:
         cells = maps.allowed_cells(call, choice.head, choice.item).numpy()
         allowed = cells[slice(*ranges["q_range"]), slice(*ranges["k_range"])]
     return _options(HeadView(weights, allowed, queries, keys), choice)
@@ -78,7 +54,7 @@ def mosaic_view(
 ) -> Float[np.ndarray, "layer head q_cell k_cell"]:
     """Every head of a group, each pooled to at most size x size cells by its largest weight."""
     group = run.prepared.groups[choice.group]
-    ranges = _ranges(group, choice.item)
+    ranges = own_ranges(group, choice.item)
     optional = choice.hide_special or choice.by_word
     layers = []
     for layer, index in enumerate(group.calls):
@@ -101,6 +77,17 @@ def patch_rows(
     """For one position of a picture: what it looks at in every head, or what looks at it."""
     calls = [run.trace.calls[index] for index in run.prepared.groups[group].calls]
     return _array(maps.columns(calls, query) if looked_at else maps.rows(calls, query))
+
+
+def shown(run: Run, choice: Choice, whole: int = WHOLE) -> Shown:
+    """Where the cells of a long text lie, by its region: pooled where that is larger than `whole`.
+
+    Raises:
+        ValueError: if the region is empty or reaches beyond the text.
+    """
+    group = run.prepared.groups[choice.group]
+    of = len(group.queries[choice.item]), len(group.keys[choice.item])
+    return regions.shown(choice.region, of, whole, WHOLE)
 
 
 def is_long(run: Run, choice: Choice) -> bool:
@@ -134,13 +121,13 @@ def labelled_query(
     return LabelledMap(weights, (queries[query],), keys, about)
 
 
-def query_position(run: Run, name: str | None) -> int:
+def query_position(run: Run, name: str | None, group: int = 0) -> int:
     """The position of 'CLS', 'register 2' or a patch 'row,column'; the first one if None.
 
     Raises:
         InputError: if the picture has no such position.
     """
-    positions = run.prepared.groups[0].queries[0]
+    positions = run.prepared.groups[group].queries[0]
     if name is None:
         return 0
     names = [position.label.removeprefix("patch ") for position in positions]
@@ -192,6 +179,30 @@ def call_of(run: Run, choice: Choice) -> AttentionCall:
     return call
 
 
+def _region_view(run: Run, choice: Choice, whole: int) -> HeadView:
+    """A region cell by cell, or pooled where it is larger than `whole`; never an N x N buffer."""
+    call, group = call_of(run, choice), run.prepared.groups[choice.group]
+    where = shown(run, choice, whole)
+    (first_q, _), (first_k, _) = own_ranges(group, choice.item).values()
+    there = where.region.moved(first_q, first_k)
+    if where.exact:
+        weights = maps.tile(call, choice.head, *there, choice.item)
+    else:
+        sides = {"q_range": there.q, "k_range": there.k}
+        weights = maps.pooled(call, choice.head, WHOLE, choice.reduce, choice.item, **sides)
+    note = where.note(choice.reduce)
+    if choice.hide_special or choice.by_word:
+        note += "; too long to hide special tokens or to join words"
+    return HeadView(
+        _array(weights),
+        regions.allowed(call, choice.head, choice.item, there, where.cells),
+        spans(group.queries[choice.item][slice(*where.region.q)], where.cells[0]),
+        spans(group.keys[choice.item][slice(*where.region.k)], where.cells[1]),
+        note,
+        where,
+    )
+
+
 def _options(view: HeadView, choice: Choice) -> HeadView:
     """Special tokens hidden and words joined, as asked; the note says what was done."""
     weights, allowed, queries, keys = view.weights, view.allowed, view.queries, view.keys
@@ -217,7 +228,7 @@ def _not_special(positions: tuple[Position, ...]) -> Bool[np.ndarray, " position
     return keep if keep.any() else ~keep
 
 
-def _ranges(group: Group, item: int) -> dict[str, tuple[int, int]]:
+def own_ranges(group: Group, item: int) -> dict[str, tuple[int, int]]:
     """Where a sentence of a padded batch lies among the queries and keys."""
     first_q = group.first_query[item] if group.first_query else 0
     first_k = group.first_key[item] if group.first_key else 0

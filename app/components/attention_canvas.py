@@ -1,4 +1,4 @@
-"""The one custom component: mosaic, map, arcs, sentence, picture, heat map (see core/picture)."""
+"""The one custom component: mosaic, map, arcs, sentence, excerpt, picture, heat map."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.picture.source import script, style
 from core.picture.views import Head, ViewData
+from core.regions import Region
 
 Callback = Callable[[], None]
 
@@ -31,8 +32,23 @@ def mosaic(data: ViewData, *, key: str, on_head_change: Callback = ignore) -> No
     CANVAS(data=data, key=key, on_head_change=on_head_change)
 
 
-def head_map(data: ViewData, *, key: str, on_row_change: Callback = ignore) -> None:
-    """Show one head as map or arcs (`map_data`); `row_of` reads the pinned row."""
+def head_map(
+    data: ViewData,
+    *,
+    key: str,
+    on_row_change: Callback = ignore,
+    on_region_change: Callback = ignore,
+) -> None:
+    """Show one head as map or arcs (`map_data`); `row_of` reads the pinned row.
+
+    Of a long text (`zoom_data`) `cell_of` reads the cell that was clicked, and `region_of` the
+    region that is wanted.
+    """
+    CANVAS(data=data, key=key, on_row_change=on_row_change, on_region_change=on_region_change)
+
+
+def excerpt(data: ViewData, *, key: str, on_row_change: Callback = ignore) -> None:
+    """Show passages of a long text (`excerpt_data`); `row_of` reads the token that was clicked."""
     CANVAS(data=data, key=key, on_row_change=on_row_change)
 
 
@@ -68,6 +84,16 @@ def head_of(state: Mapping[str, int] | None) -> Head | None:
 def row_of(state: Mapping[str, int | None] | None) -> int | None:
     """The browser's pinned row."""
     return None if state is None else state["query"]
+
+
+def cell_of(state: Mapping[str, list[int] | None] | None) -> Region | None:
+    """The clicked cell of a long text's map, as the positions it stands for; None lets go."""
+    return region_of(state) if state and "q" in state else None
+
+
+def region_of(state: Mapping[str, list[int]] | None) -> Region | None:
+    """The region of a long text that the browser wants to see."""
+    return None if state is None else Region(tuple(state["q"]), tuple(state["k"]))
 
 
 def query_of(state: Mapping[str, int] | None) -> PatchQuery | None:

@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from app import costs, heads, loaders, mosaics, shared
+from app import costs, heads, loaders, long_files, mosaics, shared
 from app.loaders import Kept
 from app.words import say
 
@@ -15,26 +15,34 @@ SAMPLES = {
     "capital": "The capital of France is",
     "keys": "The keys to the old cabinet in the hall are on the table.",
 }
+SOURCE = "source"  # the sample of a long text
+CUT_SHOWN = 600  # characters of what was not read: the rest is counted, not sent
 
 
 def fill() -> None:
     """Put the chosen sample into the text area; a second click does it again."""
     sample, st.session_state["text_sample"] = st.session_state["text_sample"], None
-    if sample is not None:
+    if sample == SOURCE:
+        long_files.attach_own_source("text")
+    elif sample is not None:
+        long_files.remove("text")
         st.session_state["text_text"] = SAMPLES[sample]
 
 
 def ask() -> tuple[str, tuple[str, ...]]:
     """The form: what is to be read, and by which model."""
     st.session_state.setdefault("text_text", SAMPLES["it"])
-    st.pills(
+    samples, file = st.columns([4, 1], vertical_alignment="bottom")
+    samples.pills(
         say("samples"),
-        SAMPLES,
+        [*SAMPLES, SOURCE],
         format_func=lambda name: say(f"sample_{name}"),
         wrap=True,
         key="text_sample",
         on_change=fill,
     )
+    with file:
+        long_files.add("text")
     with st.form("text_form", border=False):
         words, settings = st.columns([3, 1], vertical_alignment="bottom")
         text = words.text_area(
@@ -48,6 +56,11 @@ def ask() -> tuple[str, tuple[str, ...]]:
             model = shared.model_picker("text", "text")
             if st.form_submit_button(say("run"), type="primary", key="text_run", width="stretch"):
                 shared.start_again("text")
+                long_files.leave_if_typed("text")
+    long_files.tell("text")
+    attached = long_files.attached("text")
+    if attached is not None:
+        return model, (attached.text,)
     lines = tuple(line for line in text.splitlines() if line.strip())
     return model, lines or (text,)
 
@@ -60,8 +73,9 @@ def tell_about(kept: Kept, item: int) -> None:
     if item < len(prepared.cut) and prepared.cut[item]:
         cut = prepared.cut[item]
         st.caption(say("text_cut", characters=len(cut)))
+        shown = cut[:CUT_SHOWN] + ("…" if len(cut) > CUT_SHOWN else "")
         with st.container(height=120):
-            st.html(f'<div style="opacity: 0.5">{escape(cut)}</div>')
+            st.html(f'<div style="opacity: 0.5; white-space: pre-wrap">{escape(shown)}</div>')
     if output.predictions:
         tokens = " · ".join(f"{p.label} {p.probability:.2f}" for p in output.predictions[item])
         st.caption(say("text_next", tokens=shared.plain(tokens)))

@@ -18,12 +18,16 @@ ROOT_LEVELS = 255
 ROOT_BYTES = 110_000
 ROOT_BYTES_PER_CELL = ROOT_BYTES / 512**2
 COARSEST_STEP = 32
+DEFLATE = 6  # level 9 takes ten times as long for a tenth of the bytes: zooming must not wait
+HARDEST = 9  # where nothing else fits the budget
 
 Payload = dict[str, Any]
 
 
-def encode(matrix: Float[np.ndarray, "..."]) -> Payload:
+def encode(matrix: Float[np.ndarray, "..."], top: float | None = None) -> Payload:
     """One matrix on one scale: 16 bits linear while it is small, 8 bits on a root scale above.
+
+    The scale ends at `top`, the largest value if None.
 
     `bits` tells which: a 16-bit level n means top * n / 65535, an 8-bit one top * (n / 255)^2. Of
     the 256 root levels only every `step`-th is used where the rest would not fit the budget.
@@ -32,7 +36,7 @@ def encode(matrix: Float[np.ndarray, "..."]) -> Payload:
         ValueError: if a value is negative, infinite or not a number.
     """
     check_weights(matrix)
-    top = float(matrix.max(initial=0.0))
+    top = float(matrix.max(initial=0.0)) if top is None else top
     share = matrix / top if top > 0 else np.zeros_like(matrix)
     head = {"shape": list(matrix.shape), "top": top}
     if matrix.size <= LINEAR_CELLS:
@@ -79,14 +83,16 @@ def encode_mask(masked: Bool[np.ndarray, "q k"]) -> Payload:
 
 
 def encode_map(
-    weights: Float[np.ndarray, "q k"], allowed: Bool[np.ndarray, "q k"] | None = None
+    weights: Float[np.ndarray, "q k"],
+    allowed: Bool[np.ndarray, "q k"] | None = None,
+    top: float | None = None,
 ) -> Payload:
     """One head: its values, the cells that are masked, and the rows with no allowed key at all.
 
     Raises:
         ValueError: if a value is negative, infinite or not a number.
     """
-    payload: Payload = {"values": encode(weights), "masked": None, "no_key": []}
+    payload: Payload = {"values": encode(weights, top), "masked": None, "no_key": []}
     if allowed is not None and not allowed.all():
         payload["masked"] = encode_mask(~allowed)
         payload["no_key"] = np.flatnonzero(~allowed.any(axis=1)).tolist()
@@ -115,13 +121,14 @@ def smallest_step(share: Float[np.ndarray, "..."]) -> tuple[int, str]:
     data = pack(root_levels(share, step).tobytes())
     while len(data) > budget and step < COARSEST_STEP:
         step *= 2
-        data = pack(root_levels(share, step).tobytes())
+        effort = DEFLATE if step < COARSEST_STEP else HARDEST
+        data = pack(root_levels(share, step).tobytes(), effort)
     return step, data
 
 
-def pack(raw: bytes) -> str:
+def pack(raw: bytes, effort: int = DEFLATE) -> str:
     """Deflated (with zlib's header, as the browser's 'deflate' wants it) and in base64."""
-    return base64.b64encode(zlib.compress(raw, level=9)).decode("ascii")
+    return base64.b64encode(zlib.compress(raw, level=effort)).decode("ascii")
 
 
 def significant(number: float, digits: int = 5) -> float:

@@ -25,6 +25,7 @@ from core.picture.views import (
     sentence_data,
     tokens_data,
 )
+from core.picture.zoom import zoom_data
 from core.reading import Choice, HeadView, patch_rows
 from core.types import Position, Run
 
@@ -41,10 +42,16 @@ def head_scene(
     run: str,
     form: Literal["map", "arcs"] = "map",
     query: int | None = None,
+    zoom: bool = False,
+    overview: Float[np.ndarray, "q_cell k_cell"] | None = None,
     look: Look = Look(),  # noqa: B008 immutable
 ) -> ViewData:
-    """One head as a map or as arcs; `run` is the name that the views of one run share."""
-    return map_data(
+    """One head as a map or as arcs; `run` is the name that the views of one run share.
+
+    With `zoom`, that of a long text can ask for other regions of itself, and counts its positions
+    through the whole text, `query` included; `overview` is a thumbnail of the whole map.
+    """
+    data = map_data(
         encode_map(view.weights, view.allowed),
         labels(view.queries),
         labels(view.keys),
@@ -52,10 +59,11 @@ def head_scene(
         view=form,
         selected=Head(choice.layer, choice.head),
         query=query,
-        # Many small weights: on a linear scale a long text looks empty.
-        scale="sqrt" if max(view.weights.shape) > LONG else "linear",
+        # Many small weights: on a linear scale a long text looks empty. Zooming changes no scale.
+        scale="sqrt" if view.shown or max(view.weights.shape) > LONG else "linear",
         look=look,
     )
+    return {**data, **zoom_data(view.shown, overview)} if zoom and view.shown else data
 
 
 def mosaic_scene(

@@ -94,7 +94,8 @@ function drawArcMarks(frame, view) {
 }
 
 function pinnedSide(frame) {
-  return frame.pinned === null ? null : { side: "query", index: frame.pinned };
+  const index = pinnedRow(frame);
+  return index === null ? null : { side: "query", index };
 }
 
 // All lines of one token, on the token's own scale: none of them may be too faint to see.
@@ -130,7 +131,7 @@ function drawArc(context, layout, query, key, colour, width) {
 function drawArcFocus(frame, context, view, { side, index }) {
   const { layout } = view;
   const isQuery = side === "query";
-  const isPinned = isQuery && index === frame.pinned;
+  const isPinned = isQuery && index === pinnedRow(frame);
   const colour = isPinned ? frame.theme.accent : frame.theme.text;
   const y = arcY(layout, index);
   context.font = labelFont(frame.theme, 600);

@@ -26,6 +26,7 @@ function labelSize(cell) {
 
 // Where everything of a map lies. Cells are square unless that would make the map very long.
 function mapLayout(frame, context, queries, keys, hasSign) {
+  if (frame.data.region) return steadyLayout(frame, queries, keys);
   context.font = labelFont(frame.theme);
   const most = frame.width < 480 ? 72 : 124;
   const rowLabel = Math.ceil(Math.min(most, widest(context, queries)));
@@ -36,7 +37,10 @@ function mapLayout(frame, context, queries, keys, hasSign) {
   const tall = Math.min(LABELS.largest, LABELS.tallest / queries.length);
   const [cellWidth, cellHeight] = [Math.min(wide, 4 * tall), Math.min(tall, 4 * wide)];
   const square = Math.min(cellWidth, cellHeight);
-  const isLong = Math.max(cellWidth, cellHeight) > 3 * square;
+  // A map with as many rows as columns stays a square, however narrow its frame.
+  const sides = [queries.length, keys.length];
+  const uneven = Math.max(...sides) > 2 * Math.min(...sides);
+  const isLong = uneven && Math.max(cellWidth, cellHeight) > 3 * square;
   const box = {
     x: left,
     y: top,
@@ -46,6 +50,25 @@ function mapLayout(frame, context, queries, keys, hasSign) {
   box.width = snapped(box.cellWidth * keys.length);
   box.height = snapped(box.cellHeight * queries.length);
   return { ...box, rowLabel, columnLabel, hasSign, right: left + box.width };
+}
+
+// A map that can be zoomed keeps its square, whatever region fills it.
+function steadyLayout(frame, queries, keys) {
+  const label = frame.width < 480 ? 60 : 104;
+  const [x, y] = [18 + label + 16 + 6, 18 + label + 6];
+  const side = snapped(Math.min(frame.width - x - 3, LABELS.tallest));
+  return {
+    x,
+    y,
+    width: side,
+    height: side,
+    cellWidth: side / keys.length,
+    cellHeight: side / queries.length,
+    rowLabel: label,
+    columnLabel: label,
+    hasSign: true,
+    right: x + side,
+  };
 }
 
 function wholeCells(cell) {

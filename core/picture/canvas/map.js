@@ -4,13 +4,19 @@ function mountMap(frame) {
   const stage = openStage();
   const legend = element("div", "legend");
   const caption = element("p", "caption");
-  frame.content.append(stage.node, legend, caption);
-  const view = { stage, legend, caption, hovered: null, cursor: null };
+  const bar = element("div", "zoom");
+  frame.content.append(bar, stage.node, legend, caption);
+  const view = { stage, legend, caption, bar, hovered: null, cursor: null, want: null };
   view.redraw = () => drawMapMarks(frame, view);
   view.draw = () => drawMap(frame, view);
   view.update = () => updateMap(frame, view);
-  view.close = listenRows(frame, view);
+  const stopListening = listenRows(frame, view);
+  view.close = () => {
+    window.clearTimeout(view.asking);
+    stopListening();
+  };
   mapInput(frame, view);
+  zoomInput(frame, view);
   return view;
 }
 
@@ -20,7 +26,8 @@ async function updateMap(frame, view) {
   if (!(await updateRows(frame, view))) return;
   const [rows, columns] = view.matrix.shape;
   view.stage.over.setAttribute("aria-label", phrase(frame, "map_label", { rows, columns }));
-  view.caption.textContent = phrase(frame, "map_hint");
+  view.caption.textContent = phrase(frame, frame.data.region ? "zoom_hint" : "map_hint");
+  await updateZoom(frame, view);
   view.draw();
 }
 
@@ -29,6 +36,7 @@ function drawMap(frame, view) {
   drawMapBase(frame, view);
   drawMapMarks(frame, view);
   drawLegend(frame, view);
+  drawZoomBar(frame, view);
 }
 
 function drawLegend(frame, view) {
@@ -86,11 +94,11 @@ function mapInput(frame, view) {
     view.redraw();
   });
   over.addEventListener("click", (event) => {
-    if (!view.layout) return;
+    if (!view.layout || view.want || view.dragged) return;
     // A finger taps without moving first: the tap tells the number too.
     hoverMap(frame, view, event);
     const row = mapRowAt(view, place(event, over));
-    if (row !== null) pinRow(frame, view, row);
+    if (row !== null) pinRow(frame, view, row, view.hovered?.column ?? null);
   });
   over.addEventListener("keydown", (event) => view.layout && mapKey(frame, view, event));
   over.addEventListener("blur", () => {
@@ -103,7 +111,7 @@ function mapInput(frame, view) {
 function hoverMap(frame, view, event) {
   const { over } = view.stage;
   const at = place(event, over);
-  view.hovered = cellAt(view, at);
+  view.hovered = view.want ? null : cellAt(view, at);
   over.style.cursor = mapRowAt(view, at) === null ? "default" : "pointer";
   if (view.hovered) tellCell(frame, view, view.hovered, at);
   else hideTip(frame);
@@ -113,14 +121,20 @@ function hoverMap(frame, view, event) {
 function tellCell(frame, view, cell, at) {
   const [key, values] = cellWords(frame, view, cell);
   const line = sayNodes(frame.data.words, key, values);
-  showTip(frame, inRoot(frame, view.stage.over, at), [line]);
+  const lines = [line, ...positionLines(frame, cell)];
+  showTip(frame, inRoot(frame, view.stage.over, at), lines);
 }
 
 function mapKey(frame, view, event) {
   const next = stepped(view.cursor, event.key, ...view.matrix.shape);
+  if (zoomKey(frame, view, event, next)) {
+    event.preventDefault();
+    return;
+  }
   if (next) moveCursor(frame, view, next);
-  else if (event.key === "Enter" && view.cursor) pinRow(frame, view, view.cursor.row);
-  else if (event.key === "Escape") letGo(frame, view);
+  else if (event.key === "Enter" && view.cursor) {
+    pinRow(frame, view, view.cursor.row, view.cursor.column);
+  } else if (event.key === "Escape") letGo(frame, view);
   else return;
   event.preventDefault();
   view.redraw();
@@ -138,5 +152,5 @@ function moveCursor(frame, view, cell) {
 function letGo(frame, view) {
   view.cursor = null;
   hideTip(frame);
-  if (frame.pinned !== null) pinRow(frame, view, frame.pinned);
+  unpin(frame, view);
 }

@@ -7,6 +7,10 @@ function drawMapBase(frame, view) {
   view.layout = layout;
   // As wide as the frame, not as the cells: the last labels and titles may reach over the edge.
   const fitted = fit(view.stage.base, frame.width, layout.y + layout.height + 3);
+  if (view.want) {
+    drawWanted(frame, fitted, view, layout);
+    return;
+  }
   drawCells(frame, fitted, view, layout);
   drawMasked(frame, fitted, view, layout);
   drawGridLines(frame, fitted, layout, queries.length, keys.length);
@@ -93,7 +97,9 @@ function drawMapMarks(frame, view) {
   const { layout } = view;
   if (!layout) return;
   const context = fit(view.stage.over, frame.width, layout.y + layout.height + 3);
-  if (frame.pinned !== null) drawPin(frame, context, layout, frame.pinned);
+  if (view.want) return;
+  const pinned = pinnedRow(frame);
+  if (pinned !== null) drawPin(frame, context, layout, pinned);
   const cell = view.hovered ?? view.cursor;
   if (cell) drawCrosshair(frame, context, layout, cell);
 }
@@ -119,7 +125,7 @@ function drawCrosshair(frame, context, layout, { row, column }) {
   context.lineWidth = 1.5;
   const [width, height] = [layout.cellWidth, layout.cellHeight].map((size) => Math.max(3, size));
   context.strokeRect(x, y, width, height);
-  if (row !== frame.pinned) rowPill(frame, context, layout, row, frame.theme.text);
+  if (row !== pinnedRow(frame)) rowPill(frame, context, layout, row, frame.theme.text);
   columnPill(frame, context, layout, column, frame.theme.text);
 }
 

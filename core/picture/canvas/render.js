@@ -5,6 +5,7 @@ const VIEWS = {
   map: mountMap,
   arcs: mountArcs,
   sentence: mountSentence,
+  excerpt: mountExcerpt,
   patches: mountPatches,
   heat: mountHeat,
 };

@@ -17,13 +17,14 @@ async function updateRows(frame, view) {
   const before = frame.pinned;
   // Another run has other tokens: its rows are not these rows.
   const anotherRun = frame.pinnedRun !== data.run;
-  if (anotherRun || frame.pinned >= data.queries.length) frame.pinned = null;
+  if (anotherRun || frame.pinned >= queryCount(data)) frame.pinned = null;
   frame.pinnedRun = data.run;
   if (data.query != null && (anotherRun || data.query !== frame.sentQuery)) {
     frame.pinned = data.query;
   }
   frame.sentQuery = data.query;
   if (data.selected) tell(frame, "head", data.selected);
+  if (data.region) tell(frame, "ask"); // the excerpt knows the row of a long text
   // A view that has just come with no row of its own must not let go of another's.
   if (before !== null || frame.pinned !== null) tellRow(frame, view);
   return true;
@@ -35,6 +36,7 @@ function tellAll(frame, view) {
 }
 
 function tellRow(frame, view) {
+  if (frame.data.region) return;
   const query = frame.pinned;
   const weights = query === null ? null : Array.from(rowOf(view.matrix, query));
   const texts = weights?.map((value) => numberText(view.matrix, value, view.matrix.tops[0]));
@@ -44,7 +46,11 @@ function tellRow(frame, view) {
 }
 
 // The visitor's own choice: shown, spoken, told to the other views, and sent to the server.
-function pinRow(frame, view, query) {
+function pinRow(frame, view, query, column = null) {
+  if (frame.data.region) {
+    askRow(frame, view, query, column);
+    return;
+  }
   frame.pinned = query === frame.pinned ? null : query;
   if (frame.pinned === null) speak(frame, "unpinned");
   else speak(frame, "pinned", { query: frame.data.queries[query] });
@@ -63,7 +69,7 @@ function listenRows(frame, view) {
 }
 
 function followRow(frame, view, { query }) {
-  if (query >= frame.data.queries.length) return;
+  if (query >= queryCount(frame.data)) return;
   frame.pinned = query;
   view.redraw();
 }
@@ -72,6 +78,15 @@ function followRow(frame, view, { query }) {
 function followChoice(frame, view, { query }) {
   tellRow(frame, view);
   choose(frame, "row", { query });
+}
+
+function unpin(frame, view) {
+  if (frame.pinned === null) return;
+  frame.pinned = null;
+  speak(frame, "unpinned");
+  view.redraw();
+  tellRow(frame, view);
+  choose(frame, "row", { query: null });
 }
 
 // What there is to say about one cell: key of the sentence and the values in it.
