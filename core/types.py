@@ -70,6 +70,8 @@ class Output:
     hidden: Tensor  # (batch, position, dim): the last hidden states, or logits where there are none
     embedding: Tensor  # (batch, dim)
     predictions: tuple[tuple[Prediction, ...], ...] = ()  # per batch item: next tokens or labels
+    # (batch, position, dim): what the decoder of an encoder-decoder gives, scores if it has a head
+    decoded: Tensor | None = None
 
 
 @dataclass(frozen=True)

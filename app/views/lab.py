@@ -2,8 +2,17 @@
 
 import streamlit as st
 
-from app import lab_sweep
+from app import lab_sweep, lab_whole
+from app.choosing import chooser
 from app.words import say
 
+SECTIONS = {"call": lab_sweep.show, "model": lab_whole.show}
+RUNS = {"call": "lab_running", "model": "lab_whole_running"}
+
 st.title(say("lab_title"))
-lab_sweep.show()
+section = chooser("lab_section", tuple(SECTIONS), "lab_section", "lab_section_")
+for other, key in RUNS.items():  # two runs of one visitor would wait for each other
+    running = st.session_state.get(key)
+    if other != section and running is not None and not running.finished.is_set():
+        running.cancel()
+SECTIONS[section]()

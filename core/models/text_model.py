@@ -97,9 +97,11 @@ class TextModel(Model):
         """
         outputs = trunk(self.module)(**prepared.tensors, **self._without_cache())
         source, last = prepared.groups[0], _last(prepared.groups[-1])
+        decoded = None
         if self.family == "encoder-decoder":
             hidden = outputs.encoder_last_hidden_state
             logits = outputs.get("logits")
+            decoded = outputs.last_hidden_state if logits is None else logits
             logits = None if logits is None else logits[torch.arange(len(last)), last]
         else:
             hidden = outputs.last_hidden_state
@@ -109,7 +111,7 @@ class TextModel(Model):
         else:
             embedding = _mean_of_own(hidden, source)
         likely = () if logits is None else predictions(self.tokenizer, logits)
-        return Output(hidden, embedding, likely)
+        return Output(hidden, embedding, likely, decoded)
 
     def own_maps(self, prepared: Prepared) -> tuple[Tensor, ...]:
         """The library's own maps, for an architecture that has no fused attention."""

@@ -1,5 +1,13 @@
 """English: one module a page, one table for all."""
 
-from app.words.en import charts, clip, image, lab, shared, text
+from app.words.en import charts, clip, image, lab, lab_whole, shared, text
 
-WORDS = shared.WORDS | text.WORDS | image.WORDS | charts.WORDS | clip.WORDS | lab.WORDS
+WORDS = (
+    shared.WORDS
+    | text.WORDS
+    | image.WORDS
+    | charts.WORDS
+    | clip.WORDS
+    | lab.WORDS
+    | lab_whole.WORDS
+)

@@ -1,0 +1,175 @@
+"""Measuring: a model's forward pass under its own attention and under every mechanism, in turn."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from core.bench.cost import SLOW
+from core.bench.memory import peak_bytes
+from core.bench.timing import ROUNDS, Spread, interleaved, ratio
+from core.bench.whole.fit import require_fit, sizes_of
+from core.bench.whole.moved import Moved, moved
+from core.bench.whole.passes import OnStep, Passes, Steps
+from core.errors import MechanismError, OutOfMemoryError
+from core.models.model import Model
+from core.types import Prepared
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Which layers go through which mechanism."""
+
+    mechanism: str | None  # None: the model's own attention
+    layers: tuple[int, ...] | None = None  # calls, counted from 0; None: all
+
+    @property
+    def key(self) -> str:
+        """What tells it from the other arms."""
+        return f"{self.mechanism} {self.layers}"
+
+
+OWN = Arm(None)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a forward pass costs, and how far its output moved; None where nothing was measured."""
+
+    arm: Arm
+    samples: tuple[float, ...] = ()  # seconds, one a round
+    milliseconds: Spread | None = None
+    ratio: Spread | None = None  # time / time of the model's own attention, round by round
+    peak_bytes: int | None = None  # of the whole pass; also None where the device has no peak
+    moved: Moved | None = None
+    refused: str | None = None  # why the mechanism cannot run in this model
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One layer by itself through one mechanism."""
+
+    call: int
+    mechanism: str
+    cosine: float | None  # of the final output with the model's own; None where it was refused
+    refused: str | None = None
+
+
+def measure_whole(
+    model: Model,
+    prepared: Prepared,
+    mechanisms: Sequence[str],
+    *,
+    layers: Collection[int] | None = None,
+    rounds: int = ROUNDS,
+    on_step: OnStep | None = None,
+) -> tuple[Measured, ...]:
+    """Time, memory and drift of the whole pass: the model's own first, then each mechanism.
+
+    Each mechanism runs in all layers and, where `layers` says some, in those only too. Passes take
+    turns, A B C A B C, after a warm-up told apart. Where one takes longer than `SLOW` seconds, one
+    round is all, and memory is not measured.
+
+    Args:
+        model: what is measured.
+        prepared: what it reads.
+        mechanisms: names in MECHANISMS.
+        layers: calls, counted from 0, that are routed in a second arm of each mechanism.
+        rounds: samples of each arm.
+        on_step: told the share that is done after every attention call; may raise to stop.
+
+    Raises:
+        InputError: if the model's attention cannot be routed.
+    """
+    passes = Passes(model, prepared)
+    arms = arms_of(mechanisms, layers)
+    steps = Steps(len(arms) * (rounds + 2), passes.calls, on_step)
+    warm = _warm_up(passes, arms, steps)
+    works = {
+        arm.key: partial(_work, passes, arm, steps)
+        for arm, found in warm.items()
+        if isinstance(found, Moved)
+    }
+    steps.passes = steps.done + len(works) * (rounds + 1)
+    turns = {"warm_up": False, "device": model.device}
+    samples = interleaved(works, rounds=1, **turns)
+    peaks: dict[str, int | None] = {}
+    if max(map(max, samples.values())) > SLOW:
+        steps.end()
+    else:
+        more = interleaved(works, rounds=rounds - 1, **turns)
+        samples = {key: samples[key] + more[key] for key in works}
+        peaks = {key: peak_bytes(work, model.device) for key, work in works.items()}
+    return tuple(
+        Measured(arm, refused=warm[arm])
+        if arm.key not in works
+        else Measured(
+            arm=arm,
+            samples=tuple(samples[arm.key]),
+            milliseconds=Spread.of([1000 * sample for sample in samples[arm.key]]),
+            ratio=ratio(samples, arm.key, OWN.key),
+            peak_bytes=peaks.get(arm.key),
+            moved=warm[arm],
+        )
+        for arm in arms
+    )
+
+
+def layer_drift(
+    model: Model,
+    prepared: Prepared,
+    mechanisms: Sequence[str],
+    *,
+    on_step: OnStep | None = None,
+) -> Iterator[Cell]:
+    """What each layer by itself does to the output through each mechanism, one pass a cell.
+
+    Layer by layer, in the order in which they run.
+
+    Raises:
+        InputError: if the model's attention cannot be routed.
+    """
+    passes = Passes(model, prepared)
+    steps = Steps(1 + passes.calls * len(mechanisms), passes.calls, on_step)
+    own = passes.own(steps.tell)
+    steps.finish()
+    sizes = sizes_of(model, prepared)
+    for call in range(passes.calls):
+        for mechanism in mechanisms:
+            try:
+                require_fit(sizes, mechanism, model.device)
+                output = passes.forward(mechanism, {call}, steps.tell)
+                cell = Cell(call, mechanism, moved(prepared, output, own).cosine)
+            except (MechanismError, OutOfMemoryError) as error:
+                cell = Cell(call, mechanism, None, str(error))
+            steps.finish()
+            yield cell
+
+
+def arms_of(mechanisms: Sequence[str], layers: Collection[int] | None) -> tuple[Arm, ...]:
+    """The model's own attention, and each mechanism in all layers and in those that were chosen."""
+    chosen = [None] if layers is None else [None, tuple(sorted(layers))]
+    return (OWN, *(Arm(name, calls) for name in mechanisms for calls in chosen))
+
+
+def _warm_up(passes: Passes, arms: Sequence[Arm], steps: Steps) -> dict[Arm, Moved | str]:
+    """What the first pass of each arm moves, or why there is none; the model's own comes first."""
+    own = passes.own(steps.tell)
+    steps.finish()
+    sizes = sizes_of(passes.model, passes.prepared)
+    found: dict[Arm, Moved | str] = {OWN: moved(passes.prepared, own, own)}
+    for arm in arms:
+        if arm == OWN:
+            continue
+        try:
+            require_fit(sizes, arm.mechanism, passes.model.device)
+            output = passes.forward(arm.mechanism, arm.layers, steps.tell)
+            found[arm] = moved(passes.prepared, output, own)
+        except (MechanismError, OutOfMemoryError) as error:
+            found[arm] = str(error)
+        steps.finish()
+    return found
+
+
+def _work(passes: Passes, arm: Arm, steps: Steps) -> None:
+    passes.forward(arm.mechanism, arm.layers, steps.tell)
+    steps.finish()
