@@ -10,8 +10,10 @@ from app.components.paste import pasted_picture
 from app.picture_loaders import Shown
 from app.words import say
 from core.errors import InputError
+from core.models.images import SAMPLES
 
 NAMED = 40  # pictures up to which each can be removed by its name
+SAMPLE = "sample/"  # no file's name holds a slash, so a sample and an upload never meet
 
 
 def add(key: str) -> None:
@@ -115,3 +117,21 @@ def opened(key: str) -> dict[str, Shown]:
                 st.warning(shared.plain(error))
                 del given()[name]
     return pictures
+
+
+def pick(key: str) -> Shown:
+    """One picture to look at: the newest of the visitor's, or a sample, until another is chosen."""
+    pictures, state = opened(key), st.session_state
+    names = [*pictures, *(SAMPLE + name for name in SAMPLES)]
+    if state.get(f"{key}_newest") != newest():
+        state[f"{key}_newest"] = state[f"{key}_pick"] = newest()
+    if state.get(f"{key}_pick") not in names:
+        state[f"{key}_pick"] = names[max(0, len(pictures) - 1)]
+    name = st.pills(
+        say("image_pick"), names, wrap=True, key=f"{key}_pick", persist_state="session",
+        format_func=lambda name: SAMPLES.get(name.removeprefix(SAMPLE), shared.plain(name)),
+        required=True, label_visibility="collapsed",
+    )  # fmt: skip
+    if name in pictures:
+        return pictures[name]
+    return picture_loaders.sample(name.removeprefix(SAMPLE))

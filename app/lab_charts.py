@@ -1,89 +1,166 @@
 """Charts of the lab: time and memory over the length, both logarithmic, one line a mechanism."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from app.lab_marks import mark
 from app.words import say
 from core.attention import MECHANISMS
-from core.bench.attention.curves import Growth
-from core.bench.attention.messages import Memory, Timing
+from core.bench.attention.curves import Crossing, Growth
+from core.bench.attention.messages import Machine, Memory, Timing
 from core.bench.attention.saved import Results, of_kind
+from core.bench.attention.standing import standings
 from core.bench.attention.summary import memory_growth, time_growth
 
-# Okabe and Ito's colours: told apart by colour-blind eyes, on light and on dark.
-COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#8c8c8c", "#b8a800")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "hexagon")
 CLEAR = "rgba(0,0,0,0)"
+FAINT = 0.55
+PLOT, LEGEND = 320, 13  # pixels: of the chart, and more for each mechanism's line in the legend
+MANY = 3  # crossings beyond which their signs would hide the curves
 
 
 def time_chart(results: Results) -> go.Figure:
-    """Median seconds of a forward call, with its quartiles, and the fitted exponent."""
+    """Median milliseconds of a forward call with quartiles, the machine's limit, the crossings."""
+    figure = go.Figure()
+    machines = of_kind(results.messages, Machine)
+    for arm in results.plan.arms:
+        found = timings(results, arm)
+        if not found:
+            continue
+        limits = {
+            each.length: 1000 * limit
+            for each in found
+            if machines and (limit := machines[-1].limit(each)) is not None
+        }
+        if limits:
+            figure.add_trace(dashed(arm, limits, say("lab_limit_hover")))
+        spreads = [each.spread for each in found]
+        times = {each.length: 1000 * each.spread.median for each in found}
+        figure.add_trace(line(arm, times, time_growth(results, arm)))
+        figure.data[-1].error_y = {
+            "type": "data",
+            "symmetric": False,
+            "array": [1000 * (each.high - each.median) for each in spreads],
+            "arrayminus": [1000 * (each.median - each.low) for each in spreads],
+            "thickness": 1,
+        }
+    add_crossings(figure, results)
+    return laid_out(figure, say("lab_time_axis"), results)
+
+
+def memory_chart(results: Results) -> go.Figure:
+    """The most MB that a forward call holds beyond its inputs, and what the formula says."""
     figure = go.Figure()
     for arm in results.plan.arms:
         found = [
             each
-            for each in of_kind(results.messages, Timing)
-            if (each.arm, each.kind) == (arm, "forward")
-        ]
-        if found:
-            growth = time_growth(results, arm)
-            spreads = [each.spread for each in found]
-            figure.add_trace(
-                line(results, arm, [each.length for each in found],
-                     [1000 * each.median for each in spreads],
-                     growth)
-            )  # fmt: skip
-            figure.data[-1].error_y = {
-                "type": "data",
-                "symmetric": False,
-                "array": [1000 * (each.high - each.median) for each in spreads],
-                "arrayminus": [1000 * (each.median - each.low) for each in spreads],
-                "thickness": 1,
-            }
-    return laid_out(figure, say("lab_time_axis"), results.plan.lengths)
-
-
-def memory_chart(results: Results) -> go.Figure:
-    """The most bytes that a forward call holds beyond its inputs, and the fitted exponent."""
-    figure = go.Figure()
-    for arm in results.plan.arms:
-        found = {
-            each.length: each.measured / 1e6
             for each in of_kind(results.messages, Memory)
             if (each.arm, each.kind) == (arm, "forward") and each.measured
-        }
-        if found:
-            growth = memory_growth(results, arm)
-            figure.add_trace(line(results, arm, list(found), list(found.values()), growth))
-    return laid_out(figure, say("lab_memory_axis"), results.plan.lengths)
+        ]
+        if not found:
+            continue
+        formulas = {each.length: each.formula / 1e6 for each in found if each.formula}
+        if formulas:
+            figure.add_trace(dashed(arm, formulas, say("lab_formula_hover")))
+        peaks = {each.length: each.measured / 1e6 for each in found}
+        figure.add_trace(line(arm, peaks, memory_growth(results, arm)))
+    return laid_out(figure, say("lab_memory_axis"), results)
 
 
-def line(
-    results: Results, arm: str, lengths: list[int], values: list[float], growth: Growth | None
-) -> go.Scatter:
+def timings(results: Results, arm: str) -> list[Timing]:
+    """The forward calls of a mechanism."""
+    return [
+        each
+        for each in of_kind(results.messages, Timing)
+        if (each.arm, each.kind) == (arm, "forward")
+    ]
+
+
+def line(arm: str, values: Mapping[int, float], growth: Growth | None) -> go.Scatter:
     """One mechanism, in its own colour and with its own sign."""
-    place = results.plan.arms.index(arm)
     title = MECHANISMS[arm].title
     # Two lengths leave nothing to judge a line by.
     told = growth is not None and growth.error is not None
     grows = say("lab_exponent", exponent=growth.exponent, error=growth.error) if told else ""
     return go.Scatter(
-        x=lengths,
-        y=values,
+        x=list(values),
+        y=list(values.values()),
         name=f"{title}{grows}",
+        legendgroup=arm,
         mode="lines+markers",
-        line={"color": COLOURS[place % len(COLOURS)], "width": 2},
-        marker={"symbol": SYMBOLS[place % len(SYMBOLS)], "size": 8},
+        line={"color": mark(arm).colour, "width": 2},
+        marker={"symbol": mark(arm).symbol, "size": 9},
         hovertemplate=f"{title}: %{{x:,}} · %{{y:.3g}}<extra></extra>",
     )
 
 
-def laid_out(figure: go.Figure, title: str, lengths: Sequence[int]) -> go.Figure:
+def dashed(arm: str, values: Mapping[int, float], what: str) -> go.Scatter:
+    """What a mechanism is measured against, behind its line; a click on its name hides both."""
+    return go.Scatter(
+        x=list(values),
+        y=list(values.values()),
+        name=what,
+        legendgroup=arm,
+        showlegend=False,
+        mode="lines" if len(values) > 1 else "markers",
+        opacity=FAINT,
+        line={"color": mark(arm).colour, "width": 1, "dash": "dash"},
+        marker={"symbol": "line-ew-open", "color": mark(arm).colour, "size": 16},
+        hovertemplate=f"{MECHANISMS[arm].title}, {what}: %{{x:,}} · %{{y:.3g}}<extra></extra>",
+    )
+
+
+def add_crossings(figure: go.Figure, results: Results) -> None:
+    """A ring where a mechanism takes as long as the base, as wide as that is uncertain."""
+    meetings = [(each.arm, at) for each in standings(results) for at in each.crossings]
+    if len(meetings) > MANY:
+        return
+    base = {each.length: 1000 * each.spread.median for each in timings(results, results.plan.base)}
+    for arm, crossing in meetings:
+        figure.add_trace(crossing_sign(arm, crossing, between(base, crossing.length)))
+
+
+def crossing_sign(arm: str, crossing: Crossing, height: float) -> go.Scatter:
+    """One of them."""
+    low = crossing.length if crossing.low is None else crossing.low
+    high = crossing.length if crossing.high is None else crossing.high
+    return go.Scatter(
+        x=[crossing.length],
+        y=[height],
+        name="",
+        legendgroup=arm,
+        showlegend=False,
+        mode="markers",
+        marker={"symbol": "circle-open", "size": 18, "color": mark(arm).colour},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [high - crossing.length],
+            "arrayminus": [crossing.length - low],
+            "thickness": 1.5,
+            "color": mark(arm).colour,
+        },
+        hovertemplate=f"{MECHANISMS[arm].title}: {say('lab_crossing_hover')}<extra></extra>",
+    )
+
+
+def between(values: Mapping[int, float], length: float) -> float:
+    """The value at a length between two measured ones, on a straight line of the chart."""
+    left = max((n for n in values if n <= length), default=min(values))
+    right = min((n for n in values if n >= length), default=max(values))
+    if left == right:
+        return values[left]
+    share = math.log(length / left) / math.log(right / left)
+    return values[left] ** (1 - share) * values[right] ** share
+
+
+def laid_out(figure: go.Figure, title: str, results: Results) -> go.Figure:
     """Both axes logarithmic, the legend below, where a narrow screen has room."""
+    lengths: Sequence[int] = results.plan.lengths
     grid: Mapping[str, object] = {"type": "log", "gridcolor": "rgba(128,128,128,0.25)"}
     figure.update_layout(
-        height=380,
+        height=PLOT + LEGEND * len(results.plan.arms),
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         xaxis={
             **grid,

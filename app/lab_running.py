@@ -1,42 +1,42 @@
-"""Running: one sweep of the lab in a thread; it ends when it is cancelled or nobody looks."""
+"""Running: one sweep of the lab, in a process of its own and watched by a thread."""
 
-import logging
-import threading
-import time
+from collections.abc import Callable
 
+from app.background import Background
 from app.turns import Turns
 from app.words import say
 from core.bench.attention.messages import Progress
 from core.bench.attention.plan import Plan
 from core.bench.attention.saved import Results
 from core.bench.attention.sweep import Sweep
-from core.errors import InputError
-
-LOG = logging.getLogger("headlight")
-UNSEEN = 15.0  # seconds without a look after which a run ends: its page was closed or reloaded
-LOOK = 1.0  # seconds between checks
+from core.bench.attention.taken import Taken
 
 
-class LeftError(Exception):
-    """Nobody waits for this run any more."""
-
-
-class Running:
+class Running(Background):
     """A sweep that waits for its turn, runs, and keeps what it has."""
 
-    def __init__(self, plan: Plan, turns: Turns) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        turns: Turns,
+        taken: Taken | None = None,
+        connected: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Start.
+
+        Args:
+            plan: what is measured.
+            turns: the queue in front of the machine.
+            taken: the q, k and v of a model that the plan is about, if it is about such.
+            connected: tells, from any thread, whether the visitor's page is still open.
 
         Raises:
             InputError: if the plan cannot be measured here, or not within its time.
         """
-        self.sweep = Sweep(plan)
-        self.ahead = 0
-        self.error: str | None = None
-        self.finished = threading.Event()
-        self.looked = time.monotonic()
-        for work in (lambda: self._work(turns), self._watch):
-            threading.Thread(target=work, daemon=True, name="lab").start()
+        super().__init__(turns, connected)
+        self.sweep = Sweep(plan, given=None if taken is None else taken.call)
+        self.taken = taken
+        self.begin()
 
     @property
     def results(self) -> Results:
@@ -49,37 +49,16 @@ class Running:
         told = [each for each in self.sweep.messages if isinstance(each, Progress)]
         return told[-1] if told else Progress(0.0, say("lab_starting"))
 
-    def look(self) -> None:
-        """Somebody looks: go on."""
-        self.looked = time.monotonic()
+    @property
+    def cancelled(self) -> bool:
+        """Was it told to end?"""
+        return self.sweep.cancelled
 
     def cancel(self) -> None:
         """End the measuring process at once; what was measured stays."""
         self.sweep.cancel()
 
-    def _work(self, turns: Turns) -> None:
-        try:
-            with turns.turn(self._wait):
-                self.ahead = 0
-                for _ in self.sweep:
-                    pass
-        except LeftError:
+    def run(self) -> None:
+        """Measure, to the end or until it is cancelled."""
+        for _ in self.sweep:
             pass
-        except InputError as error:
-            self.error = str(error)
-        except Exception:
-            LOG.exception("a sweep of the lab")
-            self.error = say("failed")
-        finally:
-            self.finished.set()
-
-    def _wait(self, ahead: int) -> None:
-        self.ahead = ahead
-        if self.sweep.cancelled:
-            raise LeftError
-
-    def _watch(self) -> None:
-        while not self.finished.wait(LOOK):
-            if time.monotonic() - self.looked > UNSEEN:
-                self.cancel()
-                return

@@ -46,7 +46,8 @@ def table(results: Results, length: int) -> pd.DataFrame:
                 say("lab_entropy"): accuracy and accuracy.entropy,
             }
         )
-    return pd.DataFrame(rows)
+    # One length has no exponent, a call with a mask no formula: a column of nothing tells nothing.
+    return pd.DataFrame(rows).dropna(axis="columns", how="all")
 
 
 def notes(results: Results, length: int) -> list[str]:

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,7 +15,7 @@ from app.loaders import Tell
 from app.words import say
 from core.attention import MECHANISMS, unavailable
 from core.errors import InputError
-from core.models import MODELS, devices
+from core.models import MODELS, Kind, devices
 from core.picture.palettes import PALETTES
 from core.picture.views import Look
 
@@ -24,6 +24,7 @@ LOG.setLevel(logging.INFO)
 if not LOG.handlers:  # the script runs again for every visitor, the logger is one
     LOG.addHandler(logging.StreamHandler())
 PATIENCE = 0.4  # seconds before a bar appears: a flash of one tells nothing
+AT_ONCE = ("loading", "compiling")  # a bar for these cannot wait
 LONG = 4.0  # seconds after which a bar tells how long it will still take
 
 
@@ -72,23 +73,44 @@ def sidebar() -> None:
             key="shared_precision",
             help=say("precision_help"),
         )
-        st.radio(
-            say("mechanism"),
-            [None, *MECHANISMS],
-            format_func=lambda name: MECHANISMS[name].title if name else say("mechanism_own"),
-            captions=[None, *(_caption(name, device) for name in MECHANISMS)],
-            key="shared_mechanism",
-            help=say("mechanism_help"),
-        )
+        _mechanism_picker()
         st.selectbox(say("palette"), PALETTES, key="shared_palette", help=say("palette_help"))
 
 
-def _caption(name: str, device: str) -> str:
-    """What a mechanism costs, or why it cannot run with the chosen device and precision."""
-    where = devices.resolve(device)
+def _mechanism_picker() -> None:
+    """The mechanisms that can run with the chosen device and precision; the others with why not."""
+    state, why = st.session_state, reasons()
+    there = [name for name in MECHANISMS if name not in why]
+    if state.get("shared_mechanism") in why:
+        state["shared_lost"] = state["shared_mechanism"]
+        state["shared_mechanism"] = None
+    st.radio(
+        say("mechanism"),
+        [None, *there],
+        format_func=lambda name: MECHANISMS[name].title if name else say("mechanism_own"),
+        captions=[None, *(MECHANISMS[name].cost for name in there)],
+        key="shared_mechanism",
+        help=say("mechanism_help"),
+        on_change=lambda: state.pop("shared_lost", None),
+    )
+    lost = state.get("shared_lost")
+    if lost in why:
+        st.warning(say("mechanism_lost", title=MECHANISMS[lost].title))
+    for name, reason in why.items():
+        st.caption(unavailable_line(name, reason))
+
+
+def reasons() -> dict[str, str]:
+    """Mechanisms that cannot run with the sidebar's device and precision, and why."""
+    where = devices.resolve(st.session_state["shared_device"])
     dtype = devices.precision(st.session_state["shared_precision"], where)
-    reason = unavailable(name, where, dtype)
-    return MECHANISMS[name].cost if reason is None else say("unavailable", reason=reason)
+    found = {name: unavailable(name, where, dtype) for name in MECHANISMS}
+    return {name: reason for name, reason in found.items() if reason is not None}
+
+
+def unavailable_line(name: str, reason: str) -> str:
+    """A mechanism that cannot run, and why, as a caption says it."""
+    return say("unavailable", title=MECHANISMS[name].title, reason=plain(reason))
 
 
 def look(*, stale: bool = False) -> Look:
@@ -96,9 +118,9 @@ def look(*, stale: bool = False) -> Look:
     return Look(st.session_state["shared_palette"], stale, {"stale": ""})
 
 
-def model_picker(kind: Literal["text", "vision", "clip"], key: str) -> str:
-    """A listed model, or any name or folder that the visitor types instead."""
-    names = [name for name, entry in MODELS.items() if entry.kind == kind]
+def model_picker(kind: Kind, key: str, *more: Kind) -> str:
+    """A listed model of a kind or several, or any name or folder that the visitor types instead."""
+    names = [name for name, entry in MODELS.items() if entry.kind in (kind, *more)]
     return st.selectbox(
         say("model"),
         names,
@@ -174,8 +196,8 @@ def progress(
 
     try:
         yield (
-            # Loading says nothing more until it is done, so it cannot wait for a second word.
-            lambda what, share: show(say(what, name=plain(name)), share, what == "loading"),
+            # These say nothing more until they are done, so they cannot wait for a second word.
+            lambda what, share: show(say(what, name=plain(name)), share, what in AT_ONCE),
             lambda ahead: show(say("waiting", ahead=ahead), 0.0),
         )
     finally:

@@ -43,6 +43,7 @@ def capture(
     record: bool = True,
     verify_rows: int = 0,
     keep_outputs: bool = False,
+    value_of: int | None = None,
     on_call: Callable[[int], None] | None = None,
 ) -> Iterator[Trace]:
     """Record every attention call made inside the block by this thread.
@@ -57,6 +58,7 @@ def capture(
         record: False only routes, to time a mechanism without recording.
         verify_rows: check that many query rows of each call against softmax(qk)v as it runs.
         keep_outputs: keep v, and the output within its graph: gradients by it are to be taken.
+        value_of: keep v of this one call, counted from 0.
         on_call: told the number of calls so far after each one; may raise to stop the model.
 
     Raises:
@@ -70,7 +72,9 @@ def capture(
     route = Route(None if mechanism is None else MECHANISMS[mechanism], layers, grid)
     _thread.open = True
     try:
-        with _Recorder(trace, route, record, verify_rows, keep_outputs, on_call):
+        recorded = _Recorder(trace, route, record, verify_rows, keep_outputs, on_call)
+        recorded.value_of = value_of
+        with recorded:
             yield trace
     finally:
         _thread.open = False
@@ -92,6 +96,7 @@ class _Recorder(TorchFunctionMode):
         self.trace, self.route, self.record = trace, route, record
         self.verify_rows, self.keep_outputs = verify_rows, keep_outputs
         self.on_call, self.count = on_call, 0
+        self.value_of: int | None = None
 
     def __torch_function__(
         self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
@@ -184,6 +189,8 @@ class _Recorder(TorchFunctionMode):
             )
             if self.keep_outputs:  # where all before is frozen, the graph begins here
                 call = replace(call, value=kept(value), output=output.requires_grad_())
+            elif self.count - 1 == self.value_of:
+                call = replace(call, value=four_axes(kept(value)))
             self.trace.calls.append(self.checked(call, value, output))
         if self.on_call:
             self.on_call(self.count)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from core import cli
+from core import cli, cli_bench_model, cli_bench_own
 from core.attention import MECHANISMS
 from core.bench.attention.messages import Accuracy, Machine, Memory, Message, Refused, Timing
 from core.bench.attention.plan import Plan
@@ -19,6 +19,7 @@ from core.bench.attention.summary import (
     verdict,
 )  # fmt: skip
 from core.errors import InputError
+from core.trace import AttentionCall
 
 STOPPED = 130  # what a shell gives a command that Ctrl+C ended
 BAR_THREADS = 2  # of the table, whose bars are stated for as many
@@ -37,16 +38,19 @@ def add_parser(commands: "argparse._SubParsersAction") -> None:
     for name, about in (
         ("capture", "what recording and maps cost"),
         ("clip", "encoding, labelling and the CLIP page"),
+        ("long", "a text of 8,192 tokens: its maps, tiles and bytes"),
     ):
         what.add_parser(name, help=about).set_defaults(act=cli.bench)
     attention = what.add_parser(
         "attention",
         help="mechanisms side by side: error, time, memory",
         description="Without options: the table of bars. With any of them: a sweep over lengths, "
-        "every mechanism on the same q, k and v, in a process of its own.",
+        "every mechanism on the same q, k and v, in a process of its own: random ones, or those "
+        "of a model that reads a text or a picture.",
     )
     _add_options(attention)
     attention.set_defaults(act=attend)
+    cli_bench_model.add_parser(what)
 
 
 def _add_options(command: argparse.ArgumentParser) -> None:
@@ -75,6 +79,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
         "--most-seconds", type=float, metavar="S",
         help=f"refuse a longer run (default {usual.most_seconds:.0f})",
     )  # fmt: skip
+    cli_bench_own.add_options(command)
     command.add_argument("--out", type=Path, help="a .json file for raw samples and versions")
 
 
@@ -85,13 +90,15 @@ def attend(given: argparse.Namespace) -> int:
         for name in FIELDS
         if (value := getattr(given, name)) is not None
     }
-    if not chosen and given.out is None:
-        return _bars(BAR_THREADS)
-    if given.bars:
-        if chosen.keys() - {"threads"} or given.out is not None:
-            raise InputError("--bars has sizes of its own: it goes with --threads only.")
+    own = cli_bench_own.asked(given)
+    if given.bars and (chosen.keys() - {"threads"} or own or given.out is not None):
+        raise InputError("--bars has sizes of its own: it goes with --threads only.")
+    if given.bars or not (chosen or own or given.out is not None):
         return _bars(chosen.get("threads", BAR_THREADS))
-    return _sweep(Plan(**chosen), given.out)
+    if not own:
+        return _sweep(Plan(**chosen), given.out)
+    taken = cli_bench_own.taken(given, chosen)
+    return _sweep(taken.plan(Plan(**chosen)), given.out, taken.call)
 
 
 def _bars(threads: int) -> int:
@@ -99,12 +106,12 @@ def _bars(threads: int) -> int:
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
-def _sweep(plan: Plan, out: Path | None) -> int:
+def _sweep(plan: Plan, out: Path | None, given: AttentionCall | None = None) -> int:
     # Only here: other commands need no child processes.
     from core.bench.attention.estimate import in_bytes, in_time
     from core.bench.attention.sweep import Sweep
 
-    sweep = Sweep(plan, None if out is None else out.absolute())
+    sweep = Sweep(plan, None if out is None else out.absolute(), given)
     cost = sweep.estimate
     sys.stdout.write(f"about {in_time(cost.seconds)} and {in_bytes(cost.peak_bytes)} of memory\n")
     stopped = False

@@ -2,35 +2,9 @@
 
 import streamlit as st
 
-from app import costs, gallery, loaders, patches, picture_loaders, shared
+from app import costs, gallery, loaders, patches, shared
 from app.loaders import Kept
-from app.picture_loaders import Shown
 from app.words import say
-from core.models.images import SAMPLES
-
-SAMPLE = "sample/"  # no file's name holds a slash, so a sample and an upload never meet
-
-
-def pick(pictures: dict[str, Shown]) -> Shown:
-    """The picture to look at: the newest of the visitor's, or a sample."""
-    names, state = [*pictures, *(SAMPLE + name for name in SAMPLES)], st.session_state
-    if state.get("image_newest") != gallery.newest():
-        state["image_newest"] = state["image_pick"] = gallery.newest()
-    if state.get("image_pick") not in names:
-        state["image_pick"] = names[max(0, len(pictures) - 1)]
-    name = st.pills(
-        say("image_pick"),
-        names,
-        format_func=lambda name: SAMPLES.get(name.removeprefix(SAMPLE), shared.plain(name)),
-        wrap=True,
-        key="image_pick",
-        persist_state="session",
-        required=True,
-        label_visibility="collapsed",
-    )
-    if name in pictures:
-        return pictures[name]
-    return picture_loaders.sample(name.removeprefix(SAMPLE))
 
 
 def size(kept: Kept) -> str:
@@ -55,7 +29,7 @@ cost_slot, work_slot = shared.header(say("image_title"))
 source, settings = st.columns([3, 1])
 with source:
     gallery.add("image")
-    shown = pick(gallery.opened("image"))
+    shown = gallery.pick("image")
 with settings, st.form("image_form", border=False):
     model = shared.model_picker("vision", "image")
     if st.form_submit_button(say("run"), type="primary", key="image_run", width="stretch"):

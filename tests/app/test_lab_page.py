@@ -27,11 +27,16 @@ def lab(open_page):
     page.session_state["lab_running"].cancel()
 
 
-def ask(page: AppTest, *arms: str, **numbers: int) -> AppTest:
+def choose(page: AppTest, *arms: str, **numbers: int) -> AppTest:
     group(page, "lab_arms").set_value(list(arms))
     page.select_slider(key="lab_longest").set_value(512)
     for name, number in numbers.items():
         page.number_input(key=f"lab_{name}").set_value(number)
+    return page.run()
+
+
+def ask(page: AppTest, *arms: str, **numbers: int) -> AppTest:
+    choose(page, *arms, **numbers)
     return page.button(key="lab_run").click().run()
 
 
@@ -55,12 +60,62 @@ def test_a_sweep_ends_in_a_verdict_curves_and_a_table(lab):
     assert table[say("lab_ratio", base="Flash")][0] == 1
 
 
-@pytest.mark.parametrize(("name", "number"), [("heads", 0), ("dim", -3), ("rounds", 2)])
+def test_the_estimate_follows_the_choices_before_anything_runs(lab):
+    before = running(lab)
+    page = choose(lab, "flash", dim=16)
+    small = next(each.value for each in page.caption if each.value.startswith("About"))
+    page.select_slider(key="lab_longest").set_value(8192)
+    page.run()
+    large = next(each.value for each in page.caption if each.value.startswith("About"))
+    assert small != large
+    assert running(page) is before
+    assert say("lab_stale") in captions(page)
+    page = choose(page, "standard", heads=1024, batch=1024)
+    refused = [each.value for each in page.warning]
+    assert len(refused) == 1
+    assert running(page) is before
+    page.button(key="lab_run").click().run()
+    # Free memory is told in GB, so the sentence is the same as before.
+    assert [each.value for each in page.warning] == refused
+    assert running(page) is before
+
+
+def test_lengths_of_ones_own(lab):
+    page = choose(lab, "flash", "linear", heads=2, dim=16)
+    page.text_input(key="lab_lengths").set_value("50, 333 100")
+    page.button(key="lab_run").click().run()
+    assert running(page).sweep.plan.lengths == (50, 333, 100)
+    assert running(page).finished.wait(PATIENCE)
+    page.run()
+    assert page.selectbox(key="lab_at_[50, 100, 333]").value == 333
+
+
+@pytest.mark.parametrize("typed", ["many", "512; 1.5", "10, 10", "0", "-4", "9" * 30])
+def test_lengths_that_nobody_can_measure_are_told_once_and_kept(lab, typed):
+    before = running(lab)
+    page = choose(lab, "flash")
+    page.text_input(key="lab_lengths").set_value(typed)
+    page.button(key="lab_run").click().run()
+    assert not page.exception
+    assert len(page.warning) == 1
+    assert page.text_input(key="lab_lengths").value == typed
+    assert running(page) is before
+
+
+def test_a_time_limit_is_kept(lab):
+    page = choose(lab, "standard", most_seconds=1)
+    assert "at most 1 seconds are allowed" in page.warning[0].value.replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("heads", 0), ("dim", -3), ("rounds", 2), ("threads", 10**6), ("seed", -1)],
+)
 def test_absurd_numbers_are_named_and_kept(lab, name, number):
     page = ask(lab, "flash", **{name: number})
     assert not page.exception
     assert len(page.warning) == 1
-    assert f"{number}" in page.warning[0].value.replace("\\", "")
+    assert f"{number:,} came" in page.warning[0].value
     assert page.number_input(key=f"lab_{name}").value == number
 
 

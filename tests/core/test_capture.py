@@ -8,12 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.attention import MECHANISMS
 from core.attention.grid import Grid
 from core.capture import capture
 from core.errors import MechanismError
 from core.maps import allowed_cells, head_map
 from core.trace import Trace
+from tests.core.runnable import RUNNABLE
 from tests.core.tiny import TWINS, Twin, ids, llama
 
 
@@ -65,7 +65,7 @@ def test_t2_padding_columns_weigh_exactly_zero():
     assert (maps[0, :, :, 5:] > 0).all()
 
 
-@pytest.mark.parametrize("mechanism", [None, *MECHANISMS])
+@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
 def test_t3_a_left_padded_row_without_allowed_key_is_zero_and_marked(mechanism):
     padding = torch.tensor([[1] * 5, [0] * 3 + [1] * 2])
     twin = llama(input_ids=ids(2, 5), attention_mask=padding)
@@ -80,7 +80,7 @@ def test_t3_a_left_padded_row_without_allowed_key_is_zero_and_marked(mechanism):
     assert all(torch.isfinite(whole(trace, layer)).all() for layer in range(3))
 
 
-@pytest.mark.parametrize("mechanism", [None, *MECHANISMS])
+@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
 def test_t3_a_fully_masked_query_looks_at_nothing_and_gives_zeros(mechanism, qkv):
     mask = torch.ones(2, 1, 1, 11, dtype=torch.bool)
     mask[1] = False

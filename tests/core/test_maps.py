@@ -11,6 +11,7 @@ from torch import Tensor
 from core import maps
 from core.attention import MECHANISMS
 from core.trace import AttentionCall, Trace
+from tests.core.runnable import RUNNABLE
 
 Q, K = 13, 17
 
@@ -120,7 +121,7 @@ def test_an_index_out_of_range_is_named(head, batch, name):
         maps.head_map(call(), head, batch)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", RUNNABLE)
 def test_verify_measures_how_far_the_output_is_from_weights_times_v(mechanism):
     one = call(mechanism)
     value = torch.randn(2, 2, K, 5)

@@ -11,7 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from core.attention.masks import Mask, masked_softmax
 from core.attention.mechanism import Attend
+from core.attention.shapes import expand_kv_heads
 from core.bench.attention.estimate import CHECKED_ROWS
 from core.bench.attention.messages import Accuracy
 
@@ -19,6 +21,7 @@ from core.bench.attention.messages import Accuracy
 ALLOWED = {torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 2e-2}
 
 Heads = Float[Tensor, "batch head positions dim"]
+Shared = Float[Tensor, "batch kv_head positions value_dim"]
 Looks = Float[Tensor, "batch head rows k"]
 
 
@@ -35,29 +38,46 @@ def checked_rows(length: int, dim: int) -> list[int]:
     return [index * (length - 1) // max(count - 1, 1) for index in range(count)]
 
 
-def rows_of(attend: Attend, query: Heads, key: Heads, value: Heads, is_causal: bool) -> Rows:
+def rows_of(attend: Attend, query: Heads, key: Shared, value: Shared, is_causal: bool) -> Rows:
     """What a mechanism really did in those rows."""
     rows = checked_rows(query.shape[2], value.shape[-1])
     value = value.detach().requires_grad_()
+    sharing = query.shape[1] // value.shape[1]  # heads that read one v: they have to take turns
     with torch.enable_grad():
         output = attend(query, key, value, is_causal=is_causal)
-        picked = output[:, :, rows, list(range(len(rows)))]
-        (gradient,) = torch.autograd.grad(picked.sum(), value)
-    return Rows(gradient[..., : len(rows)].mT, output.detach()[:, :, rows])
+        weights = []
+        for place in range(sharing):
+            picked = output[:, place::sharing, rows, list(range(len(rows)))]
+            (gradient,) = torch.autograd.grad(picked.sum(), value, retain_graph=True)
+            weights.append(gradient[..., : len(rows)].mT)
+    return Rows(torch.stack(weights, dim=2).flatten(1, 2), output.detach()[:, :, rows])
 
 
-def softmax_rows(query: Heads, key: Heads, value: Heads, is_causal: bool) -> Rows:
+def softmax_rows(
+    query: Heads,
+    key: Shared,
+    value: Shared,
+    is_causal: bool,
+    *,
+    mask: Mask | None = None,
+    scale: float | None = None,
+) -> Rows:
     """The same rows of softmax attention in float64; on the CPU, as not all devices have it."""
     rows = checked_rows(query.shape[2], value.shape[-1])
+    heads, scale = query.shape[1], query.shape[-1] ** -0.5 if scale is None else scale
     query, key, value = (
         tensor.detach().cpu().double() for tensor in (query[:, :, rows], key, value)
     )
-    scores = query @ key.mT * query.shape[-1] ** -0.5
+    scores = query @ expand_kv_heads(key, heads).mT * scale
     if is_causal:
         ahead = torch.arange(key.shape[2]) > torch.tensor(rows)[:, None]
         scores = scores.masked_fill(ahead, -torch.inf)
-    weights = scores.softmax(dim=-1)
-    return Rows(weights, weights @ value)
+    if mask is not None:
+        mask = mask.cpu()
+        mask = mask if mask.shape[-2] == 1 else mask[..., rows, :]
+        mask = mask if mask.dtype == torch.bool else mask.double()
+    weights = masked_softmax(scores, mask, False)
+    return Rows(weights, weights @ expand_kv_heads(value, heads))
 
 
 def accuracy(arm: str, length: int, found: Rows, softmax: Rows) -> Accuracy:

@@ -8,6 +8,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +17,7 @@ from torch.utils.benchmark import Timer
 
 from core.allocator import keep_freed_memory
 from core.attention import MECHANISMS
+from core.bench import long
 from core.bench.attention.curves import growth
 from core.bench.attention.measuring import Inputs, Work, fresh, work
 from core.bench.attention.others import OTHERS, missing
@@ -94,7 +96,7 @@ def beside_others() -> Iterator[Line | str]:
     for other in OTHERS:
         what = f"{other.ours} / {other.package}: {SIZES}"
         if missing(other):
-            yield f"{what}: not installed (pip install {other.package})"
+            yield f"{what}: not installed: make bench installs it"
             continue
         theirs = other.work()
         works = {"ours": _forward(other.ours), "theirs": lambda inputs, call=theirs: call(*inputs)}
@@ -167,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
     keep_freed_memory()
     sys.stdout.write(f"{HEADER}\n")
     met = True
-    for line in lines():
+    for line in chain(lines(), long.lines()):
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
         met = met and (isinstance(line, str) or line.met)

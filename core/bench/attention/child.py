@@ -8,24 +8,35 @@ import json
 import os
 import sys
 import threading
+from pathlib import Path
 
 import torch
 
 from core.allocator import keep_freed_memory
+from core.bench.attention.given import read
 from core.bench.attention.measuring import measured
 from core.bench.attention.messages import to_line
 from core.bench.attention.saved import plan_from_dict
+from core.models import devices
 
 
 def main(arguments: list[str]) -> int:
-    """Measure the plan, given as JSON, and tell the results."""
-    threading.Thread(target=leave_with_parent, daemon=True).start()
+    """Measure the plan, given as JSON, and tell the results.
+
+    A second argument is the file of q, k and v that are measured on; it is gone once it is read.
+    """
     plan = plan_from_dict(json.loads(arguments[0]))
+    given = None
+    if len(arguments) > 1:
+        path = Path(arguments[1])
+        given = read(path, devices.resolve(plan.device))
+        path.unlink()
+    threading.Thread(target=leave_with_parent, daemon=True).start()
     torch.set_num_threads(plan.threads)
     keep_freed_memory()
     # What libraries print is no message.
     told, sys.stdout = sys.stdout, sys.stderr
-    for message in measured(plan):
+    for message in measured(plan, given):
         told.write(to_line(message))
         told.flush()
     return 0

@@ -9,7 +9,7 @@ import torch
 from core.attention import MECHANISMS
 from core.bench.attention.formulas import formula
 from core.bench.attention.plan import Plan, check
-from core.bench.attention.rates import Rates, measured_rates
+from core.bench.attention.rates import Rates, known_rates
 from core.bench.attention.sizes import Formula, Sizes
 from core.errors import InputError
 from core.models import devices
@@ -27,6 +27,7 @@ FORWARD_CALLS: dict[Pass, float] = {
 REACHED = 0.3  # the share of its limit that a kernel mostly reaches
 CHECKED_ROWS = 64  # rows of every head that are compared with softmax in float64
 STARTING = 5.0  # seconds until a child process has loaded torch
+COMPILING = 20.0  # seconds in which an arm that has to be compiled is
 USABLE = 0.8  # of the free memory
 TRAINING_PEAK = 3.0  # a training step holds so many times what a forward call does
 
@@ -63,6 +64,7 @@ def estimate(plan: Plan, rates: Rates) -> Estimate:
     peaks = {(arm, length): peak(plan, arm, length) for arm in plan.arms for length in plan.lengths}
     arm, length = max(peaks, key=peaks.__getitem__)
     total = sum(seconds_of_length(plan, length, rates) for length in plan.lengths)
+    total += sum(COMPILING for arm in plan.arms if MECHANISMS[arm].compiles)
     return Estimate(STARTING + total, peaks[arm, length], arm, length)
 
 
@@ -97,7 +99,7 @@ def require_fit(plan: Plan) -> Estimate:
     """
     check(plan)
     device = devices.resolve(plan.device)
-    rates = measured_rates(device, plan.dtype)
+    rates = known_rates(str(device), plan.dtype, torch.get_num_threads())
     if device.type == "cpu":
         # The rate is this process's own; the child may have another number of threads.
         rates = Rates(rates.flops * plan.threads / torch.get_num_threads(), rates.bytes)
@@ -133,7 +135,7 @@ def free_bytes(device: torch.device) -> float:
     return float(psutil.virtual_memory().available)
 
 
-def in_bytes(number: float) -> str:
+def in_bytes(number: float | int) -> str:
     """A number of bytes as people say it."""
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if number < 1000 or unit == "TB":
@@ -142,7 +144,7 @@ def in_bytes(number: float) -> str:
     return f"{number:,.0f} {unit}" if number >= 10 or unit == "bytes" else f"{number:.1f} {unit}"
 
 
-def in_time(seconds: float) -> str:
+def in_time(seconds: float | int) -> str:
     """A time as people say it."""
     if seconds < 100:
         return f"{seconds:.0f} seconds"

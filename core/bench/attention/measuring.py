@@ -25,6 +25,7 @@ from core.bench.attention.estimate import (
     sizes,
 )
 from core.bench.attention.formulas import formula
+from core.bench.attention.given import attend_like
 from core.bench.attention.machine import machine
 from core.bench.attention.messages import (
     Accuracy,
@@ -36,11 +37,13 @@ from core.bench.attention.messages import (
     Timing,
 )  # fmt: skip
 from core.bench.attention.plan import Plan
+from core.bench.attention.probing import probed_rows
 from core.bench.attention.rates import measured_rates
 from core.bench.memory import peak_bytes
 from core.bench.timing import interleaved, seconds
 from core.errors import MechanismError
 from core.models import devices
+from core.trace import AttentionCall
 
 AGAIN = " again"  # marks the base arm's second turn in a round
 DIFFERENT = 0.1  # a peak that is further from its formula gets a warning
@@ -49,8 +52,11 @@ Inputs = tuple[Tensor, Tensor, Tensor]
 Work = Callable[[Inputs], object]
 
 
-def measured(plan: Plan) -> Iterator[Message]:
-    """All measurements of a plan, with the number of threads that torch has now."""
+def measured(plan: Plan, given: AttentionCall | None = None) -> Iterator[Message]:
+    """All measurements of a plan, with the number of threads that torch has now.
+
+    With a call of a model, on its q, k, v, mask and scale; else on random ones.
+    """
     start = time.perf_counter()
     device = devices.resolve(plan.device)
     rates = measured_rates(device, plan.dtype)
@@ -62,7 +68,7 @@ def measured(plan: Plan) -> Iterator[Message]:
         if faster != rates:
             rates = faster
             yield machine(device, rates)
-        for message in _at_length(plan, length):
+        for message in _at_length(plan, length, given):
             if isinstance(message, Progress):
                 share = (done + message.share * shares[length]) / whole
                 message = Progress(min(share, 1.0), message.doing)
@@ -71,12 +77,12 @@ def measured(plan: Plan) -> Iterator[Message]:
     yield Finished(time.perf_counter() - start)
 
 
-def _at_length(plan: Plan, length: int) -> Iterator[Message]:
+def _at_length(plan: Plan, length: int, given: AttentionCall | None) -> Iterator[Message]:
     arms = []
     for index, arm in enumerate(plan.arms):
         yield Progress(0.1 * index / len(plan.arms), f"checking {arm} at {length:,}")
         try:
-            found = checked(plan, arm, length)
+            found = checked(plan, arm, length, given)
         except MechanismError as error:
             yield Refused(arm, length, str(error))
             continue
@@ -87,28 +93,36 @@ def _at_length(plan: Plan, length: int) -> Iterator[Message]:
             continue
         arms.append(arm)
     if arms:
-        yield from timed(plan, arms, length)
+        yield from timed(plan, arms, length, given)
         for index, arm in enumerate(arms):
             yield Progress(0.9 + 0.1 * index / len(arms), f"memory of {arm} at {length:,}")
-            yield from (held(plan, arm, length, kind) for kind in passes(plan))
+            yield from (held(plan, arm, length, kind, given) for kind in passes(plan))
 
 
-def checked(plan: Plan, arm: str, length: int) -> Accuracy:
+def checked(plan: Plan, arm: str, length: int, given: AttentionCall | None = None) -> Accuracy:
     """How right an arm is at a length.
 
     Raises:
         MechanismError: if it does not take such inputs.
     """
-    inputs = fresh(plan, length, 0)
-    found = rows_of(MECHANISMS[arm].attend, *inputs, plan.causal)
-    return accuracy(arm, length, found, softmax_rows(*inputs, plan.causal))
+    inputs = fresh(plan, length, 0, given)
+    attend = attend_like(arm, given)
+    if inputs[0].device.type in MECHANISMS[arm].no_gradients:
+        mask = None if given is None else given.mask
+        found = probed_rows(attend, *inputs, plan.causal, mask=mask)
+    else:
+        found = rows_of(attend, *inputs, plan.causal)
+    how = {} if given is None else {"mask": given.mask, "scale": given.scale}
+    return accuracy(arm, length, found, softmax_rows(*inputs, plan.causal, **how))
 
 
-def timed(plan: Plan, arms: list[str], length: int) -> Iterator[Message]:
+def timed(
+    plan: Plan, arms: list[str], length: int, given: AttentionCall | None = None
+) -> Iterator[Message]:
     """Rounds in which every arm takes its turn, the base arm twice."""
     device = devices.resolve(plan.device)
     works: dict[tuple[str, Pass], Work] = {
-        (arm, kind): work(MECHANISMS[arm].attend, kind, plan.causal)
+        (arm, kind): work(attend_like(arm, given), kind, plan.causal)
         for arm in arms
         for kind in passes(plan)
     }
@@ -116,12 +130,12 @@ def timed(plan: Plan, arms: list[str], length: int) -> Iterator[Message]:
     for kind in passes(plan):
         if plan.base in arms:
             turns[_turn(plan.base, kind) + AGAIN] = works[plan.base, kind]
-    inputs = fresh(plan, length, 0)
+    inputs = fresh(plan, length, 0, given)
     warm_ups = {name: seconds(partial(each, inputs), device) for name, each in turns.items()}
     samples: dict[str, list[float]] = {name: [] for name in turns}
     for done in range(plan.rounds):
         yield Progress(0.1 + 0.8 * done / plan.rounds, f"{length:,}: round {done + 1}")
-        inputs = fresh(plan, length, done + 1)
+        inputs = fresh(plan, length, done + 1, given)
         bound = {name: partial(each, inputs) for name, each in turns.items()}
         once = interleaved(bound, rounds=1, warm_up=False, device=device)
         for name, times in once.items():
@@ -135,10 +149,12 @@ def timed(plan: Plan, arms: list[str], length: int) -> Iterator[Message]:
         )  # fmt: skip
 
 
-def held(plan: Plan, arm: str, length: int, kind: Pass) -> Memory:
+def held(
+    plan: Plan, arm: str, length: int, kind: Pass, given: AttentionCall | None = None
+) -> Memory:
     """The peak of one arm, in a call that is not timed, beside its formula."""
-    inputs, costs = fresh(plan, length, 0), formula(arm)
-    each = work(MECHANISMS[arm].attend, kind, plan.causal)
+    inputs, costs = fresh(plan, length, 0, given), formula(arm) if plan.by_formula else None
+    each = work(attend_like(arm, given), kind, plan.causal)
     found = peak_bytes(lambda: each(inputs), inputs[0].device)
     known = costs is not None and costs.peak is not None and kind == "forward"
     foretold = float(costs.peak(sizes(plan, length))) if known else None
@@ -164,15 +180,20 @@ class Needed(NamedTuple):
 
 def needed(plan: Plan, arm: str, length: int, kind: Pass) -> Needed:
     """What one call, or one training step, of an arm has to do."""
-    costs = formula(arm)
+    costs = formula(arm) if plan.by_formula else None
     if costs is None:
         return Needed(None, None)
     at, calls = sizes(plan, length), FORWARD_CALLS[kind]
     return Needed(costs.flops(at) * calls, costs.traffic(at) * calls)
 
 
-def fresh(plan: Plan, length: int, number: int) -> Inputs:
-    """q, k and v that no call has seen; the same seed, length and number give the same."""
+def fresh(plan: Plan, length: int, number: int, given: AttentionCall | None = None) -> Inputs:
+    """q, k and v that no call has seen: those of a call in new memory, or random ones.
+
+    The same seed, length and number give the same random ones.
+    """
+    if given is not None:
+        return tuple(tensor.clone() for tensor in (given.query, given.key, given.value))
     shape = (3, plan.batch, plan.heads, length, plan.dim)
     generator = torch.Generator().manual_seed((plan.seed * 1_000_003 + length) * 1_009 + number)
     drawn = torch.randn(shape, generator=generator).to(plan.device, plan.dtype)

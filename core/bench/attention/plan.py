@@ -1,7 +1,9 @@
 """Plan: what a sweep measures, and the refusal of what no machine or no kernel could measure."""
 
 import os
+import re
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 
@@ -21,6 +23,20 @@ PROBED_POSITIONS = 64  # as many are tried before a run; a square, for windows o
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where q, k and v come from that a model made: enough to make them again."""
+
+    model: str
+    layer: int
+    kind: Literal["sentence", "picture"]
+    label: str  # the beginning of the text, or the picture's name
+    digest: str  # SHA-256 of the text in UTF-8, or of the pixels
+    kv_heads: int
+    value_dim: int
+    masked: bool
+
+
+@dataclass(frozen=True)
 class Plan:
     """Which mechanisms are measured, on which sizes, and how often."""
 
@@ -37,6 +53,14 @@ class Plan:
     seed: int = 0
     device: str = "cpu"
     most_seconds: float = 600.0  # a run that would take longer is refused
+    given: Origin | None = None  # None: random q, k and v; else sizes and numbers are a model's
+
+    @property
+    def by_formula(self) -> bool:
+        """Do the formulas hold? They know no mask, and as many k and v as q, of one width."""
+        own = self.given
+        same = own is None or (own.kv_heads, own.value_dim) == (self.heads, self.dim)
+        return same and not (own is not None and own.masked)
 
     @property
     def base(self) -> str:
@@ -69,12 +93,35 @@ def check(plan: Plan) -> None:
     _check_number("seed", plan.seed, 0, 2**63 - 1)
     if not plan.most_seconds > 0:
         raise InputError(f"A time limit above 0 seconds was wanted; {plan.most_seconds} came.")
+    if plan.backward and plan.given is not None and plan.given.value_dim != plan.dim:
+        raise InputError(
+            f"Values as wide as the queries ({plan.dim}) were wanted for a training step; those of "
+            f"'{plan.given.model}' are {plan.given.value_dim} wide."
+        )
     device, dtype = devices.resolve(plan.device), plan.dtype
     for arm in plan.arms:
         reason = unavailable(arm, device, dtype)
         if reason is not None:
             raise InputError(f"'{arm}' cannot run here: {reason}.")
-        _check_dim(plan, arm, device, dtype)
+        if plan.backward and device.type in MECHANISMS[arm].no_gradients:
+            raise InputError(
+                f"'{arm}' cannot run a training step: on {device.type} it has no backward pass."
+            )
+        # The call of a model has its own scale, mask and picture; a compiler would take seconds.
+        if plan.given is None and not MECHANISMS[arm].compiles:
+            _check_dim(plan, arm, device, dtype)
+
+
+def lengths_of(text: str) -> tuple[int, ...]:
+    """Lengths as somebody types them, such as '512, 1000, 3000'.
+
+    Raises:
+        InputError: if there are other words or signs than whole numbers.
+    """
+    words = re.split(r"[\s,;]+", text.strip(" \t\n,;"))
+    if not all(re.fullmatch(r"[+-]?[0-9]{1,18}", word) for word in words):
+        raise InputError(f"Lengths such as '512, 1000, 3000' were wanted; '{text.strip()}' came.")
+    return tuple(int(word) for word in words)
 
 
 def _check_arms(arms: tuple[str, ...]) -> None:

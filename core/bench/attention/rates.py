@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 
@@ -40,6 +41,15 @@ def measured_rates(device: torch.device | str, dtype: torch.dtype) -> Rates:
         flops=2 * side**3 / _best(lambda: one @ other, device),
         bytes=2 * len(source) / _best(lambda: target.copy_(source), device),
     )
+
+
+@lru_cache(maxsize=16)
+def known_rates(device: str, dtype: torch.dtype, threads: int) -> Rates:
+    """The same, measured once in this process: an estimate follows every choice of a visitor.
+
+    `threads` only tells what was measured with another number of them apart.
+    """
+    return measured_rates(device, dtype)
 
 
 def _best(work: Callable[[], object], device: torch.device | str) -> float:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from core.bench.attention.messages import Message, Progress, from_dict, to_dict
-from core.bench.attention.plan import Plan
+from core.bench.attention.plan import Origin, Plan
 from core.errors import InputError
 
 FORMAT = 1
@@ -53,9 +53,9 @@ def from_json(text: str) -> Results:
 
 def plan_from_dict(told: dict) -> Plan:
     """The plan whose fields these are."""
-    return Plan(
-        **{name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
-    )
+    fields = {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
+    given = fields.pop("given", None)
+    return Plan(**fields, given=None if given is None else Origin(**given))
 
 
 def save(path: Path, results: Results) -> None:

@@ -6,6 +6,7 @@ from core.attention import MECHANISMS
 from core.bench.attention.curves import Crossing, Growth, crossings, growth
 from core.bench.attention.estimate import Pass
 from core.bench.attention.messages import Accuracy, Machine, Memory, Timing
+from core.bench.attention.plan import Origin
 from core.bench.attention.saved import Results, of_kind
 from core.bench.timing import Spread
 
@@ -21,11 +22,15 @@ class Verdict:
     times_faster: float  # base's time / fastest's
     told_apart: bool  # False: the two differ less than the base differs from itself
     total_variation: float | None  # of the fastest; None where it is exact, or was not checked
+    given: Origin | None = None  # whose q, k and v these are; None: random ones
 
     def sentence(self) -> str:
         """In words."""
         where = "CPU" if self.device == "cpu" else "GPU"
         at = f"At {self.length:,} tokens on this {where}, "
+        if self.given is not None:
+            positions = "tokens" if self.given.kind == "sentence" else "positions"
+            at = f"On your {self.given.kind}, {self.length:,} {positions}, on this {where}, "
         if self.fastest == self.base:
             return f"{at}nothing that was measured is faster than {self.base}."
         if not self.told_apart:
@@ -63,7 +68,7 @@ def verdict(results: Results, length: int | None = None) -> Verdict | None:
         length=length, device=results.plan.device, fastest=fastest, base=base,
         times_faster=faster,
         told_apart=noise is None or faster > max(noise.high, 1 / noise.low),
-        total_variation=variation,
+        total_variation=variation, given=results.plan.given,
     )  # fmt: skip
 
 

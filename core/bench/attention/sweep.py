@@ -3,6 +3,8 @@
 sweep = Sweep(plan)            # refuses what would not fit
 for message in sweep: ...      # starts the child
 sweep.cancel()                 # from any thread: ends it at once, `results` stay
+
+The q, k and v of a model lie in a temporary file only until the child has read them.
 """
 
 import json
@@ -19,10 +21,12 @@ from pathlib import Path
 from typing import IO
 
 from core.bench.attention.estimate import require_fit
+from core.bench.attention.given import write
 from core.bench.attention.messages import Finished, Message, Progress, from_line
 from core.bench.attention.plan import Plan
 from core.bench.attention.saved import Results, save
 from core.errors import InputError
+from core.trace import AttentionCall
 
 ROOT = Path(__file__).resolve().parents[3]
 CHILD = ("-m", "core.bench.attention.child")
@@ -32,18 +36,21 @@ WORDS = 300  # characters that are shown of what a child said last
 class Sweep:
     """One run of a plan. Iterate over it once; `results` hold what has come so far."""
 
-    def __init__(self, plan: Plan, out: Path | None = None) -> None:
+    def __init__(
+        self, plan: Plan, out: Path | None = None, given: AttentionCall | None = None
+    ) -> None:
         """Nothing runs yet.
 
         Args:
             plan: what is measured.
             out: a file that is written anew after every result.
+            given: the call with q, k and v that the plan is about; None where they are random.
 
         Raises:
             InputError: if the plan cannot be measured here, or not within its time.
         """
         self.estimate = require_fit(plan)
-        self.plan, self.out = plan, out
+        self.plan, self.out, self.given = plan, out, given
         self.messages: list[Message] = []
         self.cancelled = False
         self._child: subprocess.Popen | None = None
@@ -63,9 +70,9 @@ class Sweep:
         Raises:
             InputError: if the child dies, with its last words.
         """
-        with tempfile.TemporaryFile() as errors:
+        with tempfile.TemporaryFile() as errors, tempfile.TemporaryDirectory() as folder:
             try:
-                child = self._started(errors)
+                child = self._started(errors, Path(folder))
                 if child is None:
                     return
                 for line in child.stdout:
@@ -85,13 +92,16 @@ class Sweep:
             if self._child is not None:
                 kill(self._child)
 
-    def _started(self, errors: IO[bytes]) -> subprocess.Popen | None:
+    def _started(self, errors: IO[bytes], folder: Path) -> subprocess.Popen | None:
         with self._lock:
             if self.cancelled:
                 return None
             if self._child is not None:
                 raise ValueError("a sweep that has not run was wanted; this one has")
             command = [sys.executable, *CHILD, json.dumps(asdict(self.plan))]
+            if self.given is not None:
+                command.append(str(folder / "given.safetensors"))
+                write(self.given, Path(command[-1]))
             self._child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 cwd=ROOT, start_new_session=True, encoding="utf-8",

@@ -14,6 +14,7 @@ from core.bench.attention.accuracy import (
     rows_of,
     softmax_rows,
 )  # fmt: skip
+from tests.core.runnable import RUNNABLE
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def test_rows_are_spread_from_the_first_to_the_last():
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", RUNNABLE)
 def test_the_gradient_of_v_is_the_map(name, is_causal, qkv):
     mechanism = MECHANISMS[name]
     query, key, value = qkv

@@ -4,11 +4,12 @@ import subprocess
 
 import pytest
 
-from core import cli_bench
+from core import cli_bench, cli_bench_own
 from core.__main__ import main, parser
 from core.bench.attention import bars, others
 from core.bench.attention.saved import from_json
 from core.bench.report import Line
+from tests.core.tiny_text import decoder
 
 SWEEP = (
     "bench", "attention", "--arms", "flash", "linear", "--lengths", "16", "32", "--heads", "2",
@@ -88,7 +89,7 @@ def test_the_bars_name_what_is_missing(monkeypatch):
     printed = list(bars.lines())
     said = [line for line in printed if isinstance(line, str)]
     assert "window / flash: N = 4,096: there is no mechanism 'window' yet" in said
-    assert any("not installed (pip install performer-pytorch)" in line for line in said)
+    assert any("performer-pytorch: N = 4,096: not installed: make bench" in line for line in said)
     measured = {line.what: line.bar for line in printed if isinstance(line, Line)}
     assert measured["linear / flash: N = 4,096"] == 1 / 12
     assert measured["our timer / torch.utils.benchmark, whichever is larger"] == 1.03
@@ -98,3 +99,29 @@ def test_the_bars_name_what_is_missing(monkeypatch):
 def test_a_package_that_nobody_has_is_missing():
     nothing = others.Other("linear", "no-such", "no_such_package.inside", 1.0, lambda module: None)
     assert others.missing(nothing)
+
+
+def test_a_sweep_on_what_a_layer_of_a_model_was_given(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(cli_bench_own.models, "load", lambda *_, **__: decoder("llama"))
+    out = tmp_path / "results.json"
+    command = ["bench", "attention", "--text", "the cat", "--layer", "1", "--arms", "flash",
+               "linear", "--rounds", "5", "--threads", "1", "--out", str(out)]  # fmt: skip
+    assert main(command) == 0
+    assert "On your sentence, 7 tokens, on this CPU, " in capsys.readouterr().out
+    kept = from_json(out.read_text())
+    assert (kept.plan.given.layer, kept.plan.given.label) == (1, "the cat")
+    assert (kept.plan.heads, kept.plan.dim, kept.plan.lengths) == (4, 6, (7,))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--layer", "1"], "--text or --picture was wanted for a model to read; neither came."),
+        (["--text", "a", "--picture", "b"], "for a model to read; both came."),
+        (["--text", "a", "--heads", "3"], "The model and its input give --heads: leave it out"),
+        (["--text", "a", "--bars"], "--bars has sizes of its own"),
+    ],
+)
+def test_options_that_do_not_go_with_a_model_are_named(options, told, capsys):
+    assert main(["bench", "attention", *options]) != 0
+    assert told in capsys.readouterr().err

@@ -13,6 +13,7 @@ from core.bench.attention.plan import Plan, check
 from core.bench.attention.rates import Rates, measured_rates
 from core.bench.timing import ROUNDS
 from core.errors import InputError, MechanismError
+from tests.core.runnable import RUNNABLE
 
 SMALL = Plan(arms=("flash", "linear"), lengths=(7, 11), heads=3, dim=5, rounds=5, threads=1)
 
@@ -25,7 +26,7 @@ def refused(**changes):
 
 def test_a_plan_of_whole_numbers_passes():
     check(SMALL)
-    check(Plan(arms=tuple(MECHANISMS), lengths=(11,), heads=2, dim=8, threads=1))
+    check(Plan(arms=tuple(RUNNABLE), lengths=(11,), heads=2, dim=8, threads=1))
 
 
 @pytest.mark.parametrize("number", [0, -3, 10**9])

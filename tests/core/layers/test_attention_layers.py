@@ -9,6 +9,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from core.attention import MECHANISMS
 from core.attention.masks import causal_mask, padding_mask
 from core.layers import MultiHeadAttention, SelfAttention, SeparateHeads
+from tests.core.runnable import RUNNABLE
 
 BATCH, HEADS, Q, K, DIM, KV_DIM = 2, 3, 5, 7, 12, 11
 
@@ -141,7 +142,7 @@ def masked_outputs(mechanism, x, mask):
     return layer, leaf, attended
 
 
-@pytest.mark.parametrize("mechanism", [None, *MECHANISMS])
+@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
 @pytest.mark.parametrize("kind", ["boolean", "minus infinity", "lowest"])
 def test_t3_no_allowed_key_gives_zeros_and_finite_gradients(x, mechanism, kind):
     mask = padding_mask(torch.tensor([0, 3]), Q)
@@ -174,7 +175,7 @@ def test_a_kernel_that_gives_nan_for_a_blind_row_never_sees_one(x, kernel, monke
     assert leaf.grad.isfinite().all()
 
 
-@pytest.mark.parametrize("mechanism", [None, *MECHANISMS])
+@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
 def test_every_path_takes_one_layout_and_honours_the_padding(x, mechanism):
     exact = mechanism is None or MECHANISMS[mechanism].exact
     layer = MultiHeadAttention(DIM, HEADS, mechanism=mechanism)
@@ -219,7 +220,7 @@ def test_an_unknown_mechanism_is_named(x):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("mechanism", [None, *MECHANISMS])
+@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
 def test_half_precision_takes_masks_of_float32(x, dtype, mechanism):
     layer = MultiHeadAttention(DIM, HEADS, mechanism=mechanism)
     mask = torch.zeros(Q, Q).masked_fill(~causal_mask(Q, Q), torch.finfo(torch.float32).min)

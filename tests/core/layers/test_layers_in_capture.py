@@ -4,7 +4,6 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from core.attention import MECHANISMS
 from core.attention.masks import padding_mask
 from core.capture import capture
 from core.layers import (
@@ -16,6 +15,7 @@ from core.layers import (
     SeparateHeads,
 )
 from core.maps import head_map
+from tests.core.runnable import RUNNABLE
 
 DIM, HEADS, POSITIONS = 12, 3, 7
 LAYERS = {
@@ -26,7 +26,7 @@ LAYERS = {
     "pooling": lambda mechanism: AttentionPooling(DIM, HEADS, mechanism=mechanism),
     "mean query": lambda mechanism: MeanQueryPooling(DIM, HEADS, (2, 3), mechanism=mechanism),
 }
-PAIRS = [(layer, inner) for layer in LAYERS for inner in (None, *MECHANISMS)]
+PAIRS = [(layer, inner) for layer in LAYERS for inner in (None, *RUNNABLE)]
 
 
 def built(name, mechanism):
@@ -63,7 +63,7 @@ def test_a_layers_own_mechanism_runs_alike_and_is_recorded(name, mechanism):
 
 
 @pytest.mark.parametrize(("name", "mechanism"), PAIRS)
-@pytest.mark.parametrize("outer", MECHANISMS)
+@pytest.mark.parametrize("outer", RUNNABLE)
 def test_the_captures_mechanism_goes_before_the_layers(name, mechanism, outer):
     expected = output_of(*built(name, outer))
     layer, x = built(name, mechanism)
@@ -73,8 +73,8 @@ def test_the_captures_mechanism_goes_before_the_layers(name, mechanism, outer):
     assert {call.mechanism for call in trace.calls} == {outer}
 
 
-@pytest.mark.parametrize("mechanism", [None, *MECHANISMS])
-@pytest.mark.parametrize("outer", [None, *MECHANISMS])
+@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
+@pytest.mark.parametrize("outer", [None, *RUNNABLE])
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_the_map_of_the_capture_is_the_weights_that_the_layer_returns(mechanism, outer, is_causal):
     layer, x = built("multi", mechanism)
@@ -97,7 +97,7 @@ def test_linear_maps_of_a_layer_are_its_own_formula():
     torch.testing.assert_close(maps(trace.calls[0])[:, 0], scores / scores.sum(-1, keepdim=True))
 
 
-@pytest.mark.parametrize("mechanism", [None, *MECHANISMS])
+@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
 def test_t3_a_blind_row_is_recorded_as_blind(mechanism):
     layer, x = built("multi", mechanism)
     mask = padding_mask(torch.tensor([POSITIONS, 0]), POSITIONS)

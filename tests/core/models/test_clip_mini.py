@@ -18,6 +18,7 @@ from core.models.clip_mini.head import Head, HeadConfig
 from core.models.clip_mini.lite0 import ARCHITECTURE, renamed
 from core.models.clip_mini.trunk import NAME, Trunk
 from core.train.evaluation import Photographs, photograph_ranks
+from tests.core.runnable import RUNNABLE
 
 CONFIG = HeadConfig(features=1280, width=22, heads=2, dim=17)
 MOST_BYTES = 6_000_000
@@ -77,7 +78,7 @@ def test_every_attention_call_is_seen_with_its_maps(trunk, pixels):
             torch.testing.assert_close(maps.head_map(call, head, batch=1), expected)
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", RUNNABLE)
 def test_the_tower_runs_every_mechanism_and_exact_ones_alike(name, trunk, pixels):
     with torch.inference_mode():
         plain = trunk(pixels)

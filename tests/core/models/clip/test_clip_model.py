@@ -8,11 +8,11 @@ import torch.nn.functional as F
 from open_clip.transform import image_transform_v2
 
 from core import maps
-from core.attention import MECHANISMS
 from core.errors import InputError
 from core.models.clip import ClipModel, Reader
 from tests.core.models.clip import tiny
 from tests.core.models.clip.tiny import CONTEXT, TEXTS, WIDTH, pictures
+from tests.core.runnable import RUNNABLE
 
 KINDS = ["ViT", "ResNet", "SigLIP", "CustomText", "convolutions"]
 ATTENDING = KINDS[:-1]
@@ -177,7 +177,7 @@ def test_map_of_a_resnets_pool_equals_the_eager_one(models):
     torch.testing.assert_close(ours, weights[1, :, 0], atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", RUNNABLE)
 def test_every_mechanism_routes_both_towers(attending, mechanism):
     run = attending.image.run(pictures(), mechanism)
     assert all(call.kernel.startswith(mechanism) for call in run.trace.calls)

@@ -1,0 +1,61 @@
+"""Results of the lab: the curves, who is cheaper from where on, and the numbers at one length."""
+
+import streamlit as st
+
+from app import lab_charts, lab_crossovers, lab_dots, lab_table, shared
+from app.downloads import buttons
+from app.words import say
+from core.bench.attention.saved import Results, to_json
+
+
+def curves(results: Results) -> None:
+    """Both charts, side by side."""
+    known = lab_table.lengths(results)
+    if not known:
+        return
+    left, right = st.columns(2, gap="medium")
+    config = {"displayModeBar": False}
+    by_formula, one = results.plan.by_formula, len(results.plan.lengths) == 1
+    time = lab_dots.time_dots if one else lab_charts.time_chart
+    memory = lab_dots.memory_dots if one else lab_charts.memory_chart
+    with left:
+        st.subheader(say("lab_time"))
+        st.plotly_chart(time(results), key="lab_time", config=config)
+        if by_formula:
+            st.caption(say("lab_time_help_one" if one else "lab_time_help"))
+    with right:
+        st.subheader(say("lab_memory"))
+        st.plotly_chart(memory(results), key="lab_memory", config=config)
+        if by_formula:
+            st.caption(say("lab_memory_help_one" if one else "lab_memory_help"))
+
+
+def crossovers(results: Results) -> None:
+    """From which length on a mechanism is cheaper than the base."""
+    told = lab_crossovers.sentences(results)
+    if told:
+        st.markdown("\n".join(f"- {shared.plain(sentence)}" for sentence in told))
+
+
+@st.fragment
+def numbers(results: Results) -> None:
+    """The table at one length, what is to be known about it, and the files."""
+    known = lab_table.lengths(results)
+    if not known:
+        return
+    length = st.selectbox(
+        say("lab_at"), known, len(known) - 1,
+        format_func=lambda length: say("lab_positions", length=length), key=f"lab_at_{known}",
+    )  # fmt: skip
+    data = lab_table.table(results, length)
+    digits = st.column_config.NumberColumn(format="%.3g")
+    numeric = dict.fromkeys(data.select_dtypes("number"), digits)
+    st.dataframe(data, hide_index=True, column_config=numeric)
+    st.caption(say("lab_table_help"))
+    for note in lab_table.notes(results, length):
+        st.caption(shared.plain(note))
+    files = {
+        "JSON": ("json", "application/json", lambda: to_json(results)),
+        "CSV": ("csv", "text/csv", lambda: data.to_csv(index=False)),
+    }
+    buttons(files, "lab", "lab", say("lab_downloads"))
