@@ -33,15 +33,14 @@ State = Float[Tensor, "batch_head dim _columns"]  # sums over keys
 
 
 def feature_map(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
-    """elu(x) + 1, as exp(min(x, 0)) + max(x, 0).
+    """elu(x) + 1, as exp(x) up to 1 and what x is above 0.
 
     The two are equal, but elu takes 1 off and adds it again: below -17 it leaves 0 in float32, and
     its exponential is several times slower.
     """
-    falling, rising = x.clamp(max=0).exp_(), x.relu()
-    # A gradient needs both as they are.
-    learns = torch.is_grad_enabled() and x.requires_grad
-    return rising + falling if learns else rising.add_(falling)
+    if torch.is_grad_enabled() and x.requires_grad:  # a gradient needs both parts as they are
+        return x.clamp(max=0).exp() + x.relu()
+    return x.exp().clamp_(max=1).add_(x.relu())
 
 
 def weights(
@@ -90,27 +89,18 @@ def attend(
     refuse_dropout("linear", dropout_p)
     batch, heads, q, dim = query.shape
     k = key.shape[2]
-    group_size(heads, key.shape[1])
+    shared = group_size(heads, key.shape[1])
     limits = separable_mask("linear", mask, is_causal, (batch, heads, q, k))
     exact = exact_dtype(query.dtype)
-    keys = _Keys(key, value, limits, heads, exact)
-    rows = limits.rows(batch * heads, 2 * dim)
-    state = query.new_zeros(batch * heads, dim, value.shape[-1], dtype=exact)
-    total = query.new_zeros(batch * heads, dim, 1, dtype=exact)
-    for place in blocks(limits.shared(k), rows):
-        state, total = _summed(keys, place, state, total)
-    state = torch.cat([state, total], dim=-1)  # its last column yields the sum of the weights
-    steps = limits.steps(q, k, rows)
-    if torch.is_grad_enabled():  # a gradient would go through every copy into a whole
-        outputs = []
-        for step in steps:
-            output, state = _answered(query, keys, step, state)
-            outputs.append(output)
-        return torch.cat(outputs, dim=1).unflatten(0, (batch, heads))
-    whole = query.new_empty(batch * heads, q, value.shape[-1])
-    for step in steps:
-        whole[:, step.queries], state = _answered(query, keys, step, state)
-    return whole.unflatten(0, (batch, heads))
+    # A gradient would go through every copy into a whole.
+    whole = None if torch.is_grad_enabled() else query.new_empty(*query.shape[:3], value.shape[-1])
+    some, outputs = limits.together(key.shape[1], batch * shared * k * dim), []
+    for start in range(0, max(key.shape[1], 1), some):
+        kv, own = (slice(start * times, (start + some) * times) for times in (1, shared))
+        keys = _Keys(key[:, kv], value[:, kv], limits.of_heads(own), exact)
+        into = None if whole is None else whole[:, own]
+        outputs.append(_of_heads(query[:, own], keys, into))
+    return torch.cat(outputs, dim=1) if whole is None else whole
 
 
 class _Keys(NamedTuple):
@@ -119,37 +109,68 @@ class _Keys(NamedTuple):
     key: Float[Tensor, "batch kv_head k dim"]
     value: Float[Tensor, "batch kv_head k value_dim"]
     limits: SeparableMask
-    heads: int
     exact: torch.dtype
 
-    def block(self, place: slice) -> tuple[Flat, Flat]:
-        """Features and values of some keys."""
-        features = feature_map(expand_kv_heads(self.key[:, :, place], self.heads).to(self.exact))
+    def block(self, place: slice, heads: int) -> tuple[Flat, Flat]:
+        """Features and values of some keys, as so many query heads read them."""
+        features = feature_map(expand_kv_heads(self.key[:, :, place], heads).to(self.exact))
         hidden = self.limits.hidden(place)
         if hidden is not None:
             features.masked_fill_(hidden, 0)
-        values = expand_kv_heads(self.value[:, :, place], self.heads).to(self.exact)
+        values = expand_kv_heads(self.value[:, :, place], heads).to(self.exact)
         return features.flatten(0, 1), values.flatten(0, 1)
 
 
+def _of_heads(
+    query: Float[Tensor, "batch head q dim"],
+    keys: _Keys,
+    into: Float[Tensor, "batch head q value_dim"] | None,
+) -> Float[Tensor, "batch head q value_dim"]:
+    """The output of some heads, written into a given tensor if there is one."""
+    (batch, heads, q, dim), k = query.shape, keys.key.shape[2]
+    value_dim = keys.value.shape[-1]
+    rows = keys.limits.rows(batch * heads, dim)
+    state = query.new_zeros(batch * heads, dim, value_dim, dtype=keys.exact)
+    total = query.new_zeros(batch * heads, dim, 1, dtype=keys.exact)
+    for place in blocks(keys.limits.shared(k), rows):
+        state, total = _summed(keys, heads, place, state, total)
+    state = torch.cat([state, total], dim=-1)  # its last column yields the sum of the weights
+    outputs = []
+    for step in keys.limits.steps(q, k, rows):
+        place = None if into is None else into[:, :, step.queries]
+        output, state = _answered(query, keys, step, state, place)
+        outputs.append(output)
+    return torch.cat(outputs, dim=2) if into is None else into
+
+
 # In functions of their own: what a block has made is let go before the next one is made.
-def _summed(keys: _Keys, place: slice, state: State, total: State) -> tuple[State, State]:
-    features, values = keys.block(place)
+def _summed(
+    keys: _Keys, heads: int, place: slice, state: State, total: State
+) -> tuple[State, State]:
+    features, values = keys.block(place, heads)
     return torch.baddbmm(state, features.mT, values), total + features.sum(dim=1)[..., None]
 
 
 def _answered(
-    query: Float[Tensor, "batch head q dim"], keys: _Keys, step: Step, state: State
-) -> tuple[Flat, State]:
+    query: Float[Tensor, "batch head q dim"],
+    keys: _Keys,
+    step: Step,
+    state: State,
+    into: Float[Tensor, "batch head rows value_dim"] | None,
+) -> tuple[Float[Tensor, "batch head rows value_dim"], State]:
+    batch, heads = query.shape[:2]
     looking = feature_map(query[:, :, step.queries].to(keys.exact)).flatten(0, 1)
     sums = looking @ state
     if step.keys.start < step.keys.stop:
-        features, values = keys.block(step.keys)
+        features, values = keys.block(step.keys, heads)
         values = with_ones(values)
         own = (looking @ features.mT).tril_(step.diagonal)
         sums = torch.baddbmm(sums, own, values)
         state = torch.baddbmm(state, features.mT, values)
-    return normalised(sums[..., :-1], sums[..., -1:]).to(query.dtype), state
+    sums = sums.unflatten(0, (batch, heads))
+    if into is None:
+        return normalised(sums[..., :-1], sums[..., -1:]).to(query.dtype), state
+    return torch.div(sums[..., :-1], divisors(sums[..., -1:]), out=into), state
 
 
 def with_ones(value: Flat) -> Flat:
@@ -161,7 +182,12 @@ def normalised(
     numerator: Float[Tensor, "*axes columns"], denominator: Float[Tensor, "*axes 1"]
 ) -> Float[Tensor, "*axes columns"]:
     """The quotient, and 0 where a query had no allowed key (its sums are all 0)."""
-    return numerator / denominator.masked_fill(denominator == 0, 1)
+    return numerator / divisors(denominator)
+
+
+def divisors(sums: Float[Tensor, "*axes 1"]) -> Float[Tensor, "*axes 1"]:
+    """The sums, and something in place of 0: nothing divided by it stays nothing."""
+    return sums.clamp(min=torch.finfo(sums.dtype).tiny)
 
 
 LINEAR = Mechanism(

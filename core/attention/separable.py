@@ -6,7 +6,7 @@ ready-made `batch head q k` tensor; this module finds out what such a tensor say
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -17,7 +17,7 @@ from core.attention.masks import Mask, allowed, check_mask
 from core.errors import MechanismError
 
 BLOCK_NUMBERS = 2**19  # numbers in a block of feature rows: 2 MiB in float32, near the caches
-MIN_ROWS, MAX_ROWS = 32, 512
+MIN_ROWS, MAX_ROWS = 32, 4096
 CAUSAL_ROWS = 128  # a causal block also makes rows x rows weights, so it is kept smaller
 
 
@@ -43,6 +43,21 @@ class SeparableMask:
         """How many rows of `width` features of every head make a block near the caches."""
         most = MAX_ROWS if self.offset is None else CAUSAL_ROWS
         return min(max(BLOCK_NUMBERS // max(batch_heads * width, 1), MIN_ROWS), most)
+
+    def together(self, groups: int, width: int) -> int:
+        """How many groups of heads to take at a time: as few rows as must be, over few heads.
+
+        All rows of few heads lie side by side in memory, some rows of many heads do not.
+        """
+        if self.offset is not None:  # causal blocks are short anyway
+            return max(groups, 1)
+        return min(max(BLOCK_NUMBERS // max(width, 1), 1), max(groups, 1))
+
+    def of_heads(self, heads: slice) -> "SeparableMask":
+        """The same for some of the heads."""
+        if self.keys is None or self.keys.shape[1] == 1:
+            return self
+        return replace(self, keys=self.keys[:, heads])
 
     def shared(self, k: int) -> int:
         """How many keys (from the first) every query sees, as far as the offset goes."""

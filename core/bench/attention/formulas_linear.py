@@ -18,20 +18,26 @@ def _separable_flops(sizes: Sizes, features: int, block: int) -> float:
 
 
 def _linear_flops(sizes: Sizes) -> float:
-    return _separable_flops(sizes, sizes.dim, _block_rows(sizes, 2 * sizes.dim))
+    return _separable_flops(sizes, sizes.dim, _block_rows(sizes, sizes.dim))
 
 
 def _linear_peak(sizes: Sizes) -> float:
-    """The output, the state of every head, and all that answers the last block of queries."""
-    rows, heads = _block_rows(sizes, 2 * sizes.dim), sizes.batch * sizes.heads
+    """The output, and for the heads that are taken together their states and a block."""
+    mask = SeparableMask(None, 0 if sizes.causal else None)
+    heads = sizes.batch * mask.together(sizes.heads, sizes.batch * sizes.length * sizes.dim)
+    rows = min(mask.rows(heads, sizes.dim), sizes.length)
     wide = sizes.dim + 1
-    # A row's features, its sums, their quotient and what it was divided by.
-    row, states = sizes.dim + wide + sizes.dim + 1, 1
-    if sizes.causal:  # the block's own keys and values, its weights, and the state after it
-        row, states = row + sizes.dim + wide + rows, 2
-    cast = sizes.number * sizes.dim if sizes.number < EXACT else 0
-    block = rows * float(EXACT * row + cast)
-    return sizes.output + heads * (EXACT * states * sizes.dim * wide + block)
+    state = EXACT * sizes.dim * wide
+    if sizes.causal:
+        # Features and sums of queries, then of keys; the block's weights; the sums with them, or
+        # the state after the block.
+        both = 2 * sizes.dim + 2 * wide + rows
+        block = max(rows * EXACT * (both + wide), rows * EXACT * (both + 1) + state)
+    else:
+        # Features, their sums and what these are divided by; or the steps of the feature map.
+        cast = sizes.number < EXACT
+        block = rows * EXACT * max(sizes.dim + wide + 1, sizes.dim * (3 if cast else 2))
+    return sizes.output + heads * float(state + block)
 
 
 def _favor_flops(sizes: Sizes) -> float:
