@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
+import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from core.attention.linear import normalised, with_ones
+from core.attention.linear import normalised
 from core.attention.masks import Mask, check_mask, merged
 from core.attention.mechanism import Mechanism
 from core.attention.random_features import Exponents, exponents
@@ -60,9 +61,10 @@ class _Inputs:
         return of_keys.flatten(0, 1)
 
     def values(self, place: slice) -> Flat:
-        """These values, and a column of ones."""
+        """These values, and a column of ones: a product then yields the sum of the weights too."""
         value = expand_kv_heads(self.value[:, :, place], self.query.shape[1])
-        return with_ones(value.to(self.exponents.matrix.dtype).flatten(0, 1))
+        flat = value.to(self.exponents.matrix.dtype).flatten(0, 1)
+        return F.pad(flat, (0, 1), value=1.0)
 
 
 @dataclass(frozen=True)

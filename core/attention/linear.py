@@ -12,7 +12,6 @@ a softmax, and the published feature map takes queries and keys as they come.
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Float
 from torch import Tensor
 
@@ -29,7 +28,6 @@ from core.attention.separable import (
 from core.attention.shapes import exact_dtype, expand_kv_heads, group_size
 
 Flat = Float[Tensor, "batch_head rows _columns"]
-State = Float[Tensor, "batch_head dim _columns"]  # sums over keys
 
 
 def feature_map(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
@@ -130,52 +128,53 @@ def _of_heads(
     (batch, heads, q, dim), k = query.shape, keys.key.shape[2]
     value_dim = keys.value.shape[-1]
     rows = keys.limits.rows(batch * heads, dim)
-    state = query.new_zeros(batch * heads, dim, value_dim, dtype=keys.exact)
-    total = query.new_zeros(batch * heads, dim, 1, dtype=keys.exact)
+    sums = _Sums(
+        query.new_zeros(batch * heads, dim, value_dim, dtype=keys.exact),
+        query.new_zeros(batch * heads, dim, 1, dtype=keys.exact),
+    )
     for place in blocks(keys.limits.shared(k), rows):
-        state, total = _summed(keys, heads, place, state, total)
-    state = torch.cat([state, total], dim=-1)  # its last column yields the sum of the weights
+        sums = sums.and_also(*keys.block(place, heads))
     outputs = []
     for step in keys.limits.steps(q, k, rows):
         place = None if into is None else into[:, :, step.queries]
-        output, state = _answered(query, keys, step, state, place)
+        output, sums = _answered(query, keys, step, sums, place)
         outputs.append(output)
     return torch.cat(outputs, dim=2) if into is None else into
 
 
-# In functions of their own: what a block has made is let go before the next one is made.
-def _summed(
-    keys: _Keys, heads: int, place: slice, state: State, total: State
-) -> tuple[State, State]:
-    features, values = keys.block(place, heads)
-    return torch.baddbmm(state, features.mT, values), total + features.sum(dim=1)[..., None]
+class _Sums(NamedTuple):
+    """Over the keys so far: features times values, and the features themselves."""
+
+    state: Float[Tensor, "batch_head dim value_dim"]
+    total: Float[Tensor, "batch_head dim 1"]
+
+    def and_also(self, features: Flat, values: Flat) -> "_Sums":
+        """With some more keys."""
+        state = torch.baddbmm(self.state, features.mT, values)
+        return _Sums(state, self.total + features.sum(dim=1)[..., None])
 
 
+# A function of its own: what a block has made is let go before the next one is made.
 def _answered(
     query: Float[Tensor, "batch head q dim"],
     keys: _Keys,
     step: Step,
-    state: State,
+    sums: _Sums,
     into: Float[Tensor, "batch head rows value_dim"] | None,
-) -> tuple[Float[Tensor, "batch head rows value_dim"], State]:
+) -> tuple[Float[Tensor, "batch head rows value_dim"], _Sums]:
+    """The output of a block of queries, and the sums with the keys that came into sight."""
     batch, heads = query.shape[:2]
     looking = feature_map(query[:, :, step.queries].to(keys.exact)).flatten(0, 1)
-    sums = looking @ state
+    found, weight = looking @ sums.state, looking @ sums.total
     if step.keys.start < step.keys.stop:
         features, values = keys.block(step.keys, heads)
-        values = with_ones(values)
         own = (looking @ features.mT).tril_(step.diagonal)
-        sums = torch.baddbmm(sums, own, values)
-        state = torch.baddbmm(state, features.mT, values)
-    sums = sums.unflatten(0, (batch, heads))
+        found, weight = torch.baddbmm(found, own, values), weight + own.sum(dim=-1, keepdim=True)
+        sums = sums.and_also(features, values)
+    found, weight = (each.unflatten(0, (batch, heads)) for each in (found, weight))
     if into is None:
-        return normalised(sums[..., :-1], sums[..., -1:]).to(query.dtype), state
-    return torch.div(sums[..., :-1], divisors(sums[..., -1:]), out=into), state
-
-
-def with_ones(value: Flat) -> Flat:
-    """The values and a column of ones: the same product then yields the sum of the weights."""
-    return F.pad(value, (0, 1), value=1.0)
+        return normalised(found, weight).to(query.dtype), sums
+    return torch.div(found, divisors(weight), out=into), sums
 
 
 def normalised(

@@ -26,18 +26,16 @@ def _linear_peak(sizes: Sizes) -> float:
     mask = SeparableMask(None, 0 if sizes.causal else None)
     heads = sizes.batch * mask.together(sizes.heads, sizes.batch * sizes.length * sizes.dim)
     rows = min(mask.rows(heads, sizes.dim), sizes.length)
-    wide = sizes.dim + 1
-    state = EXACT * sizes.dim * wide
+    sums, dim = EXACT * sizes.dim * (sizes.dim + 1), sizes.dim
     if sizes.causal:
-        # Features and sums of queries, then of keys; the block's weights; the sums with them, or
-        # the state after the block.
-        both = 2 * sizes.dim + 2 * wide + rows
-        block = max(rows * EXACT * (both + wide), rows * EXACT * (both + 1) + state)
+        # Features and answers of queries, keys, and the block's weights; then the new answers, or
+        # the sums after the block.
+        both = 3 * dim + rows + 1
+        block = max(rows * EXACT * (both + dim), rows * EXACT * (both + 1) + sums)
     else:
-        # Features, their sums and what these are divided by; or the steps of the feature map.
-        cast = sizes.number < EXACT
-        block = rows * EXACT * max(sizes.dim + wide + 1, sizes.dim * (3 if cast else 2))
-    return sizes.output + heads * float(state + block)
+        # Features, what they find and what that is divided by; or the steps of the feature map.
+        block = rows * EXACT * max(2 * dim + 2, dim * (3 if sizes.number < EXACT else 2))
+    return sizes.output + heads * float(sums + block)
 
 
 def _favor_flops(sizes: Sizes) -> float:
