@@ -63,7 +63,9 @@ def gathered(tensor: Heads, of_pieces: Int[Tensor, "piece places"]) -> Stacked:
 
 def stacked(tensor: Heads, runs: list[tuple[slice, ...]]) -> Stacked:
     """The runs that each piece needs, as a batch of pieces: a view where it can be one."""
-    even = len({len(each) for each in runs}) == 1 < len(runs)
+    if len(runs) == 1:
+        return _taken(tensor, runs[0], dim=2)
+    even = len({len(each) for each in runs}) == 1
     if even and all(_spacing(each) is not None for each in zip(*runs, strict=True)):
         parts = [_spaced(tensor, each) for each in zip(*runs, strict=True)]
         return (parts[0] if len(parts) == 1 else torch.cat(parts, dim=3)).flatten(0, 1)
