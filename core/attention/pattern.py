@@ -100,9 +100,9 @@ def attend(
     if not (query.numel() and key.numel() and value.numel()):
         return query.new_zeros(*query.shape[:3], value.shape[-1])
     call = _Call(pattern, query, key, value, mask, is_causal, scale, order)
-    batches = list(_batches(pattern.pieces(query.shape[2], key.shape[2], is_causal)))
-    output = torch.cat([call.output(pieces) for pieces in batches], dim=2)
-    stand = torch.cat([places(pieces, order, query.device)[0].flatten() for pieces in batches])
+    together = list(batches(pattern.pieces(query.shape[2], key.shape[2], is_causal)))
+    output = torch.cat([call.output(pieces) for pieces in together], dim=2)
+    stand = torch.cat([places(pieces, order, query.device)[0].flatten() for pieces in together])
     return output if bool((stand.diff() > 0).all()) else output[:, :, stand.argsort()]
 
 
@@ -169,7 +169,7 @@ def weights(
     return standard.weights(query, key, mask=seen, scale=scale)
 
 
-def _batches(pieces: Iterator[Piece]) -> Iterator[list[Piece]]:
+def batches(pieces: Iterator[Piece]) -> Iterator[list[Piece]]:
     """The pieces, some that keep the same pairs at a time."""
     alike: defaultdict[tuple[int, ...], list[Piece]] = defaultdict(list)
     for piece in pieces:

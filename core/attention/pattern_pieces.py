@@ -65,11 +65,16 @@ def stacked(tensor: Heads, runs: list[tuple[slice, ...]]) -> Stacked:
     """The runs that each piece needs, as a batch of pieces: a view where it can be one."""
     if len(runs) == 1:
         return _taken(tensor, runs[0], dim=2)
-    even = len({len(each) for each in runs}) == 1
-    if even and all(_spacing(each) is not None for each in zip(*runs, strict=True)):
+    if are_even(runs):
         parts = [_spaced(tensor, each) for each in zip(*runs, strict=True)]
         return (parts[0] if len(parts) == 1 else torch.cat(parts, dim=3)).flatten(0, 1)
     return torch.stack([_taken(tensor, each, dim=2) for each in runs], dim=1).flatten(0, 1)
+
+
+def are_even(runs: list[tuple[slice, ...]]) -> bool:
+    """Are the first runs of all pieces evenly spaced, and the second ones, and so on?"""
+    alike = len({len(each) for each in runs}) == 1 < len(runs)
+    return alike and all(_spacing(each) is not None for each in zip(*runs, strict=True))
 
 
 def _spacing(runs: tuple[slice, ...]) -> int | None:
