@@ -75,7 +75,7 @@ def _lengths(place: st.delta_generator.DeltaGenerator) -> tuple[int, ...] | None
     try:
         return lengths_of(typed)
     except InputError as error:
-        st.warning(shared.plain(error))
+        place.warning(shared.plain(error))  # elsewhere it would close the box that is typed into
         return None
 
 

@@ -28,8 +28,8 @@ def sentence(standing: Standing) -> str:
         between = uncertainty(crossing)
         return say(f"lab_cheaper_{key}", at=crossing.length, between=between, **names)
     if standing.crossings:
-        places = ", ".join(f"{each.length:,.0f} {uncertainty(each)}" for each in standing.crossings)
-        return say("lab_cheaper_changes", places=places, **names)
+        first, last = standing.crossings[0].length, standing.crossings[-1].length
+        return say("lab_cheaper_changes", first=first, last=last, **names)
     if standing.cheaper is None:
         return say("lab_cheaper_same", **names)
     told = say("lab_cheaper_always" if standing.cheaper else "lab_cheaper_never", **names)

@@ -86,7 +86,7 @@ def laid_out(figure: go.Figure, title: str, rows: int) -> go.Figure:
     figure.update_layout(
         height=FRAME + ROW * rows,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        xaxis={"type": "log", "title": title, "gridcolor": grid, "nticks": 6},
+        xaxis={"type": "log", "title": title, "gridcolor": grid, "dtick": 1},
         yaxis={"autorange": "reversed", "gridcolor": grid, "automargin": True},
         showlegend=False,
         paper_bgcolor=CLEAR,

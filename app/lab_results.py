@@ -1,5 +1,6 @@
 """Results of the lab: the curves, who is cheaper from where on, and the numbers at one length."""
 
+import pandas as pd
 import streamlit as st
 
 from app import lab_charts, lab_crossovers, lab_dots, lab_table, shared
@@ -56,6 +57,14 @@ def numbers(results: Results) -> None:
         st.caption(shared.plain(note))
     files = {
         "JSON": ("json", "application/json", lambda: to_json(results)),
-        "CSV": ("csv", "text/csv", lambda: data.to_csv(index=False)),
+        "CSV": ("csv", "text/csv", lambda: every_length(results).to_csv(index=False)),
     }
     buttons(files, "lab", "lab", say("lab_downloads"))
+
+
+def every_length(results: Results) -> pd.DataFrame:
+    """The tables of all lengths, one below the other."""
+    tables = {length: lab_table.table(results, length) for length in lab_table.lengths(results)}
+    for length, data in tables.items():
+        data.insert(0, say("lab_length_axis"), length)
+    return pd.concat(tables.values(), ignore_index=True)

@@ -36,8 +36,10 @@ def show() -> None:
         st.fragment(watch, run_every=AGAIN)(running)
     else:
         ended(running, asked)
+        stale = running.choice != asked.choice
         if running.whole is not None:
-            results(running.whole, place)
+            with st.container(key="lab_whole_found_stale" if stale else "lab_whole_found"):
+                results(running.whole, st.empty() if stale else place)
 
 
 def start(asked: Asked, slot: DeltaGenerator) -> None:
@@ -55,6 +57,7 @@ def start(asked: Asked, slot: DeltaGenerator) -> None:
             before.cancel()
         lab_whole_ask.known()[choice.wanted.model] = layers_of(prepared)
         state["lab_whole_running"] = Running(choice, model, prepared, loaders.turns(), connection())
+        st.rerun()  # now it is known how many layers there are to choose from
 
 
 def watch(running: Running) -> None:

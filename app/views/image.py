@@ -5,6 +5,7 @@ import streamlit as st
 from app import costs, gallery, loaders, patches, shared
 from app.loaders import Kept
 from app.words import say
+from core.attention import MECHANISMS
 
 
 def size(kept: Kept) -> str:
@@ -16,6 +17,9 @@ def size(kept: Kept) -> str:
 
 def tell_about(kept: Kept) -> None:
     """Notes of the preparation, and the labels where the model gives some."""
+    mechanism = kept.run.mechanism
+    if mechanism and MECHANISMS[mechanism].spatial and kept.run.prepared.geometry.prefix:
+        st.caption(say("image_windows"))
     for note in kept.run.prepared.notes:
         st.caption(shared.plain(note))
     if kept.run.output.predictions:

@@ -19,6 +19,8 @@ VERIFY_ROWS = 32  # of each call: enough to see a wrong kernel, cheap at any len
 # What torch's allocators say where they raise a plain RuntimeError: CPU, CPU on Windows, MPS.
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 PACKAGES = ("torch", "transformers", "timm", "open_clip_torch")
+# Read once, here: a lookup goes through sys.path, which Streamlit changes while threads run.
+VERSIONS = {package: version(package) for package in PACKAGES}
 
 
 class Model(ABC):
@@ -162,4 +164,4 @@ def memory_explained(name: str) -> Iterator[None]:
 
 def versions() -> dict[str, str]:
     """The versions of the packages that make the numbers."""
-    return {package: version(package) for package in PACKAGES}
+    return dict(VERSIONS)

@@ -16,6 +16,8 @@ WORDS = {
     "image_stage": "Stage",
     "image_stage_help": "Each stage reads the picture in larger patches. A patch looks at those in "
     "its own window; every other layer moves the windows by half of their size.",
+    "image_windows": "Tokens that are no patch look at the whole picture; click a patch to see its "
+    "window.",
     "image_query": "Query",
     "image_query_help": "The position that looks; a click on a patch makes it the query.",
     "image_direction": "Direction",

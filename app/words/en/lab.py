@@ -63,7 +63,8 @@ WORDS = {
     "lab_cheaper_up_to": "{arm} is cheaper than {base} up to {at:,.0f} positions {between}.",
     "lab_cheaper_meets": "{arm} meets {base} at {at:,.0f} positions {between}; at {longest:,} the "
     "two cannot be told apart.",
-    "lab_cheaper_changes": "{arm} and {base} change places at {places} positions.",
+    "lab_cheaper_changes": "{arm} and {base} take turns at being cheaper from {first:,.0f} to "
+    "{last:,.0f} positions: there they cost about the same.",
     "lab_cheaper_always": "{arm} is cheaper than {base} at all lengths measured, {shortest:,} to "
     "{longest:,}.",
     "lab_cheaper_never": "{arm} is dearer than {base} at all lengths measured, {shortest:,} to "
@@ -82,7 +83,8 @@ WORDS = {
     "lab_map_variation": "total variation {variation:.3f}",
     "lab_map_variation_same": "the same map, total variation 0 to rounding",
     "lab_maps_hint": "Row looks, column is looked at; one scale for all. Click a row to pin it in "
-    "all maps. Total variation: half of the sum of |weight - softmax weight|, mean of rows.",
+    "all maps. Total variation: half of the sum of |weight - softmax weight|, mean of the rows of "
+    "this head.",
     "lab_maps_head": "head {head}",
     "lab_maps_downloads": "Download the maps",
     "lab_time_axis": "milliseconds of a forward call",
@@ -103,10 +105,11 @@ WORDS = {
     "lab_error": "output error",
     "lab_entropy": "row entropy, nats",
     "lab_differs": "Memory of {arm} at {length:,} positions: {measured} measured, {formula} by the "
-    "formula, so one of the two is wrong there.",
+    "formula, which leaves something out there.",
     "lab_noise": "Noise floor: {arm} takes {low:.3f} to {high:.3f} of its own time.",
     "lab_table_help": "Limit: the time below which this machine cannot do it, from its rate of "
     "matrix products and of copies. Total variation: half of the sum of |weight - softmax weight|, "
-    "mean of rows, 0 to 1. Output error: relative to softmax attention in float64.",
+    "mean of the rows of all heads, 0 to 1. Output error: relative to softmax attention in "
+    "float64.",
     "lab_downloads": "Download the measurements",
 }

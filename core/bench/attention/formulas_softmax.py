@@ -22,9 +22,10 @@ def _standard_traffic(sizes: Sizes) -> float:
 
 
 def _standard_peak(sizes: Sizes) -> float:
-    # Scores and weights at the same time, and which of them are ahead of their query.
+    # Scores and weights at the same time, or weights and output; and what is ahead of its query.
     hidden = sizes.length**2 if sizes.causal else 0
-    return 2.0 * EXACT * sizes.rows * sizes.length + hidden
+    scores = float(EXACT * sizes.rows * sizes.length)
+    return scores + max(scores, sizes.output) + hidden
 
 
 def _flash_flops(sizes: Sizes) -> float:

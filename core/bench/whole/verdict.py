@@ -31,6 +31,9 @@ def verdict(whole: Whole) -> str | None:
         best = cosine(closest.moved.cosine)
         return f"{sentence}; {closest.arm.mechanism} keeps its output best, at cosine {best}."
     sentence = f"{start}{fastest.arm.mechanism} {speed(fastest.ratio)} than its own attention"
+    if whole.slow:  # one sample of each: it has no spread to be sure by
+        share = f"{fastest.ratio.median:.2g} of the time of its own attention"
+        sentence = f"{start}{fastest.arm.mechanism} took {share}, as far as one pass can tell,"
     if fastest.moved.cosine >= KEPT:
         return f"{sentence} and keeps its output (cosine {cosine(fastest.moved.cosine)})."
     sentence += f" and moves its output to cosine {cosine(fastest.moved.cosine)}"

@@ -1,8 +1,6 @@
 """What both towers of a CLIP share: a run, and groups made of the attention calls that ran."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import torch
@@ -61,10 +59,7 @@ class Tower(Model):
                 "positions (a convolutional network has none, some attend inside windows), so "
                 "there are no maps of it; its labels and scores work all the same."
             )
-        run = super().run(given, mechanism, on_call=on_call)
-        return replace(
-            run, versions={**run.versions, "open_clip_torch": version("open_clip_torch")}
-        )
+        return super().run(given, mechanism, on_call=on_call)
 
 
 def attended(forward: Callable[[], Any]) -> tuple[Attended, ...] | None:

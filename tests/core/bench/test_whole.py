@@ -212,9 +212,9 @@ def test_a_caller_stops_it_within_one_attention_call(gpt2, after):
 
 
 def test_what_would_not_fit_is_refused_before_it_runs(gpt2, monkeypatch):
-    prepared = gpt2.prepare(TEXT)
+    prepared = gpt2.prepare(f"{TEXT}, {TEXT}")  # cut: of a short one, standard holds least
     sizes = fit.sizes_of(gpt2, prepared)
-    assert (sizes.batch, sizes.heads, sizes.length, sizes.dim) == (1, 5, 20, 4)
+    assert (sizes.batch, sizes.heads, sizes.length, sizes.dim) == (1, 5, 31, 4)
     wanted = formula("standard").peak(sizes)
     monkeypatch.setattr(fit, "free_bytes", lambda _: 0.99 * wanted / fit.USABLE)
     found = measure_whole(gpt2, prepared, ["standard", "linear"], rounds=2)
@@ -227,3 +227,19 @@ def test_a_model_that_cannot_be_routed_is_named():
     model = ByHand()
     with pytest.raises(InputError, match="'by-hand' computes attention by itself"):
         measure_whole(model, model.prepare("a b c"), ["linear"])
+
+
+def test_a_hiccup_of_the_machine_makes_no_pass_a_slow_one(gpt2, monkeypatch):
+    """The first sample of one arm takes long, its warm-up did not: all rounds are run."""
+    slow = iter([measuring.SLOW + 1])
+    real = measuring.interleaved
+
+    def hiccup(works, **how):
+        samples = real(works, **how)
+        first = next(iter(samples))
+        samples[first][0] = next(slow, samples[first][0])
+        return samples
+
+    monkeypatch.setattr(measuring, "interleaved", hiccup)
+    found = measure_whole(gpt2, gpt2.prepare(TEXT), ["standard"], rounds=5)
+    assert [len(each.samples) for each in found] == [5, 5]
