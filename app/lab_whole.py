@@ -17,7 +17,7 @@ from core.bench.whole.saved import to_csv, to_json
 from core.bench.whole.study import Whole, check
 from core.bench.whole.verdict import bearing, of_range, verdict
 
-AGAIN = 0.7  # seconds between looks at a run
+AGAIN = 1.5  # seconds between looks at a run: drawing takes from the cores that are measured
 TELLING = 4.0  # seconds after which a run tells how long it will still take
 
 
