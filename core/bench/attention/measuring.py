@@ -46,8 +46,7 @@ from core.models import devices
 from core.trace import AttentionCall
 
 AGAIN = " again"  # marks the base arm's second turn in a round
-DIFFERENT = 0.1  # a peak that is further from its formula gets a warning...
-SMALL = 500_000  # ...and by so many bytes: of short inputs what no formula counts is most
+DIFFERENT = 0.1  # a peak that is further from its formula gets a warning
 
 Inputs = tuple[Tensor, Tensor, Tensor]
 Work = Callable[[Inputs], object]
@@ -164,7 +163,7 @@ def held(
 
 def warning(arm: str, found: int | None, foretold: float | None) -> str:
     """What is said where a peak and its formula differ; nothing where they agree."""
-    if not found or foretold is None or abs(foretold - found) <= max(DIFFERENT * found, SMALL):
+    if not found or foretold is None or abs(foretold / found - 1) <= DIFFERENT:
         return ""
     return (
         f"{arm}: {found:,} bytes were measured, and the formula says {foretold:,.0f}: "
