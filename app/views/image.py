@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from app import costs, gallery, loaders, patches, shared
-from app.loaders import Kept
-from app.words import say
+from app.components import costs, gallery, page, patches, pickers, progress, sidebar
+from app.services import runs
+from app.services.runs import Kept
+from app.words import plain, say
 from core.attention import MECHANISMS
 
 
@@ -21,26 +22,26 @@ def tell_about(kept: Kept) -> None:
     if mechanism and MECHANISMS[mechanism].spatial and kept.run.prepared.geometry.prefix:
         st.caption(say("image_windows"))
     for note in kept.run.prepared.notes:
-        st.caption(shared.plain(note))
+        st.caption(plain(note))
     if kept.run.output.predictions:
         labels = " · ".join(
             f"{p.label} {p.probability:.2f}" for p in kept.run.output.predictions[0]
         )
-        st.caption(say("image_labels", labels=shared.plain(labels)))
+        st.caption(say("image_labels", labels=plain(labels)))
 
 
-cost_slot, work_slot = shared.header(say("image_title"))
+cost_slot, work_slot = page.header(say("image_title"))
 source, settings = st.columns([3, 1])
 with source:
     gallery.add("image")
     shown = gallery.pick("image")
 with settings, st.form("image_form", border=False):
-    model = shared.model_picker("vision", "image")
+    model = pickers.model_picker("vision", "image")
     if st.form_submit_button(say("run"), type="primary", key="image_run", width="stretch"):
-        shared.start_again("image")
-wanted = shared.wanted(model, shown.key)
+        progress.start_again("image")
+wanted = sidebar.wanted(model, shown.key)
 costs.leave(wanted, "image")
-kept = shared.attempt(wanted, loaders.run_work(shown.picture), work_slot, "image")
+kept = progress.attempt(wanted, runs.run_work(shown.picture), work_slot, "image")
 if kept is not None:
     stale = kept.wanted != wanted
     if not stale:

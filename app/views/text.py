@@ -4,9 +4,12 @@ from html import escape
 
 import streamlit as st
 
-from app import costs, heads, loaders, long_files, mosaics, shared
-from app.loaders import Kept
-from app.words import say
+from app.components import costs, page, pickers, progress, sidebar
+from app.components.heads import heads, mosaics
+from app.components.long_text import files
+from app.services import runs
+from app.services.runs import Kept
+from app.words import plain, say
 
 FIRST_PIN = "it"  # the token of the first sample whose row is pinned before anybody clicks
 SAMPLES = {
@@ -23,9 +26,9 @@ def fill() -> None:
     """Put the chosen sample into the text area; a second click does it again."""
     sample, st.session_state["text_sample"] = st.session_state["text_sample"], None
     if sample == SOURCE:
-        long_files.attach_own_source("text")
+        files.attach_own_source("text")
     elif sample is not None:
-        long_files.remove("text")
+        files.remove("text")
         st.session_state["text_text"] = SAMPLES[sample]
 
 
@@ -42,7 +45,7 @@ def ask() -> tuple[str, tuple[str, ...]]:
         on_change=fill,
     )
     with file:
-        long_files.add("text")
+        files.add("text")
     with st.form("text_form", border=False):
         words, settings = st.columns([3, 1], vertical_alignment="bottom")
         text = words.text_area(
@@ -53,12 +56,12 @@ def ask() -> tuple[str, tuple[str, ...]]:
             help=say("text_help"),
         )
         with settings:
-            model = shared.model_picker("text", "text")
+            model = pickers.model_picker("text", "text")
             if st.form_submit_button(say("run"), type="primary", key="text_run", width="stretch"):
-                shared.start_again("text")
-                long_files.leave_if_typed("text")
-    long_files.tell("text")
-    attached = long_files.attached("text")
+                progress.start_again("text")
+                files.leave_if_typed("text")
+    files.tell("text")
+    attached = files.attached("text")
     if attached is not None:
         return model, (attached.text,)
     lines = tuple(line for line in text.splitlines() if line.strip())
@@ -78,14 +81,14 @@ def tell_about(kept: Kept, item: int) -> None:
             st.html(f'<div style="opacity: 0.5; white-space: pre-wrap">{escape(shown)}</div>')
     if output.predictions:
         tokens = " · ".join(f"{p.label} {p.probability:.2f}" for p in output.predictions[item])
-        st.caption(say("text_next", tokens=shared.plain(tokens)))
+        st.caption(say("text_next", tokens=plain(tokens)))
 
 
-cost_slot, work_slot = shared.header(say("text_title"))
+cost_slot, work_slot = page.header(say("text_title"))
 model, lines = ask()
-wanted = shared.wanted(model, lines)
+wanted = sidebar.wanted(model, lines)
 costs.leave(wanted, "text")
-kept = shared.attempt(wanted, loaders.run_work(list(lines)), work_slot, "text")
+kept = progress.attempt(wanted, runs.run_work(list(lines)), work_slot, "text")
 if kept is not None:
     stale = kept.wanted != wanted
     item = heads.sentence_picker(kept, "text") if len(kept.wanted.given) > 1 else 0

@@ -1,5 +1,7 @@
 """Every sentence shown, by key, one table a language."""
 
+import re
+
 from app.words.en import WORDS
 
 
@@ -10,3 +12,8 @@ def say(key: str, **values: object) -> str:
         KeyError: if there is no such sentence.
     """
     return WORDS[key].format(**values) if values else WORDS[key]
+
+
+def plain(text: object) -> str:
+    """Text that Markdown leaves alone."""
+    return re.sub(r"([\\`*_{}\[\]()#+.!|<>~:$-])", r"\\\1", str(text))

@@ -1,9 +1,10 @@
-"""Attention mechanisms under one contract: see `core.attention.mechanism`."""
+"""Attention mechanisms under one contract: see `core.attention.common.mechanism`."""
 
 import torch
 
 from core.attention.block_sparse import BLOCK_SPARSE
 from core.attention.chunked import CHUNKED
+from core.attention.common.mechanism import Mechanism
 from core.attention.cudnn import CUDNN
 from core.attention.favor import FAVOR
 from core.attention.flash import FLASH
@@ -11,7 +12,6 @@ from core.attention.flash_attn import FLASH_ATTN
 from core.attention.flex import FLEX
 from core.attention.linear import LINEAR
 from core.attention.longformer import LONGFORMER
-from core.attention.mechanism import Mechanism
 from core.attention.standard import STANDARD
 from core.attention.swin import SWIN, SWIN_SHIFTED
 from core.attention.topk import TOPK

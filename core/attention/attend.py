@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
 from core.attention import MECHANISMS
-from core.attention.grid import Grid
-from core.attention.masks import Mask, allowed, check_mask, merged
-from core.attention.mechanism import Mechanism
+from core.attention.common.grid import Grid
+from core.attention.common.masks import Mask, allowed, check_mask, merged
+from core.attention.common.mechanism import Mechanism
 
 
 def attend(
@@ -57,7 +57,7 @@ def attend(
     return output.masked_fill(blind, 0)
 
 
-def looks(
+def attention_weights(
     query: Float[Tensor, "batch head q dim"],
     key: Float[Tensor, "batch kv_head k dim"],
     *,
@@ -76,7 +76,7 @@ def looks(
     tensors, how = (query, key), {"mask": mask, "is_causal": is_causal}
     if has_torch_function(tensors):
         how |= {"mechanism": mechanism, "grid": grid}
-        return handle_torch_function(looks, tensors, *tensors, **how)
+        return handle_torch_function(attention_weights, tensors, *tensors, **how)
     name = mechanism or "standard"
     check_mechanism(name)
     return MECHANISMS[name].weights(*tensors, **how, **placed(MECHANISMS[name], grid))

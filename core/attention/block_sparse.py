@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import torch
 
-from core.attention.mechanism import Mechanism
-from core.attention.pattern import Pairs, Positions, sparse
-from core.attention.pattern_pieces import Piece, joined
-from core.attention.separable import blocks
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.pattern import Pairs, Positions, sparse
+from core.attention.common.pattern_pieces import Piece, joined
+from core.attention.common.separable import blocks
 from core.errors import InputError
 
 SIZE = 64

@@ -15,11 +15,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from core.attention.common.masks import Mask, check_mask, merged
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.separable import blocks, refuse_dropout
+from core.attention.common.shapes import exact_dtype, expand_kv_heads, group_size
 from core.attention.linear import normalised
-from core.attention.masks import Mask, check_mask, merged
-from core.attention.mechanism import Mechanism
-from core.attention.separable import blocks, refuse_dropout
-from core.attention.shapes import exact_dtype, expand_kv_heads, group_size
 from core.attention.standard import weights
 
 QUERIES, KEYS = 256, 2048  # of a chunk, 2 MB a head: the cores meet after every step on one

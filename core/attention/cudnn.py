@@ -11,11 +11,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from core.attention.halves import in_steps, obstacle, top_left
-from core.attention.masks import Mask, allowed, check_mask, merged
-from core.attention.mechanism import Mechanism
-from core.attention.separable import refuse_dropout
-from core.attention.shapes import expand_kv_heads, group_size
+from core.attention.common.half_precision import in_steps, obstacle, top_left
+from core.attention.common.masks import Mask, allowed, check_mask, merged
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.separable import refuse_dropout
+from core.attention.common.shapes import expand_kv_heads, group_size
 from core.attention.standard import weights
 from core.errors import MechanismError
 

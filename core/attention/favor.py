@@ -1,7 +1,7 @@
 """FAVOR+: softmax attention estimated with positive orthogonal random features (Performer).
 
 Source: Choromanski et al. 2021, section 2.3, https://arxiv.org/abs/2009.14794; the features are in
-`core.attention.random_features`.
+`core.attention.common.random_features`.
 
 The estimate is good where weights are flat and poor where they are sharp. Exponents are kept small
 without changing the quotient: from the keys each feature's maximum over the allowed keys is taken
@@ -17,18 +17,18 @@ import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from core.attention.linear import normalised
-from core.attention.masks import Mask, check_mask, merged
-from core.attention.mechanism import Mechanism
-from core.attention.random_features import Exponents, exponents
-from core.attention.separable import (
+from core.attention.common.masks import Mask, check_mask, merged
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.random_features import Exponents, exponents
+from core.attention.common.separable import (
     SeparableMask,
     blocks,
     boolean_mask,
     refuse_dropout,
     separable_mask,
 )
-from core.attention.shapes import expand_kv_heads, group_size
+from core.attention.common.shapes import expand_kv_heads, group_size
+from core.attention.linear import normalised
 
 LOWEST = -1e30  # finite: minus infinity less this is minus infinity, not NaN
 WEAK = 1e-20  # a row's sum below this has lost terms to underflow

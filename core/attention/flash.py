@@ -15,10 +15,10 @@ import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Float
 from torch import Tensor
 
-from core.attention.halves import HALVES, MAX_DIM, in_steps, laid_out, top_left
-from core.attention.masks import Mask, check_mask, merged
-from core.attention.mechanism import Mechanism
-from core.attention.shapes import exact_dtype, expand_kv_heads, group_size
+from core.attention.common.half_precision import HALVES, MAX_DIM, in_steps, laid_out, top_left
+from core.attention.common.masks import Mask, check_mask, merged
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.shapes import exact_dtype, expand_kv_heads, group_size
 from core.attention.standard import weights
 from core.errors import MechanismError
 

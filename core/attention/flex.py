@@ -22,11 +22,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.attention.flex_attention import flex_attention
 
-from core.attention.flex_limits import limits
-from core.attention.masks import Mask, check_mask
-from core.attention.mechanism import Mechanism
-from core.attention.separable import refuse_dropout
-from core.attention.shapes import group_size
+from core.attention.common.flex_limits import limits
+from core.attention.common.masks import Mask, check_mask
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.separable import refuse_dropout
+from core.attention.common.shapes import group_size
 from core.attention.standard import weights
 from core.errors import MechanismError
 

@@ -15,9 +15,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from core.attention.masks import Mask, check_mask
-from core.attention.mechanism import Mechanism
-from core.attention.separable import (
+from core.attention.common.masks import Mask, check_mask
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.separable import (
     SeparableMask,
     Step,
     blocks,
@@ -25,7 +25,7 @@ from core.attention.separable import (
     refuse_dropout,
     separable_mask,
 )
-from core.attention.shapes import exact_dtype, expand_kv_heads, group_size
+from core.attention.common.shapes import exact_dtype, expand_kv_heads, group_size
 
 Flat = Float[Tensor, "batch_head rows _columns"]
 

@@ -11,10 +11,10 @@ In cross attention the first queries see all keys, and the first keys are seen b
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.attention.mechanism import Mechanism
-from core.attention.pattern import Pairs, Positions, sparse
-from core.attention.pattern_pieces import Piece, joined
-from core.attention.separable import blocks
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.pattern import Pairs, Positions, sparse
+from core.attention.common.pattern_pieces import Piece, joined
+from core.attention.common.separable import blocks
 from core.attention.window import ROWS, WIDTH, Window
 from core.errors import InputError
 

@@ -7,9 +7,9 @@ import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Float
 from torch import Tensor
 
-from core.attention.masks import Mask, masked_softmax
-from core.attention.mechanism import Mechanism
-from core.attention.shapes import exact_dtype, expand_kv_heads
+from core.attention.common.masks import Mask, masked_softmax
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.shapes import exact_dtype, expand_kv_heads
 
 
 def weights(

@@ -22,12 +22,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from core.attention import pattern
-from core.attention.grid import Grid
-from core.attention.masks import Mask
-from core.attention.mechanism import Mechanism
-from core.attention.pattern import Pairs, Positions
-from core.attention.pattern_pieces import Order, Piece, joined
+from core.attention.common import pattern
+from core.attention.common.grid import Grid
+from core.attention.common.masks import Mask
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.pattern import Pairs, Positions
+from core.attention.common.pattern_pieces import Order, Piece, joined
 from core.errors import InputError
 
 WIDTH = 7
@@ -142,7 +142,7 @@ def weights(
     positions: Int[Tensor, " q"] | None = None,
     grid: Grid | None = None,
 ) -> Float[Tensor, "batch head q k"]:
-    """The matrix of the windows, as `core.attention.pattern.weights`.
+    """The matrix of the windows, as `core.attention.common.pattern.weights`.
 
     Raises:
         ValueError: if kv_head does not divide head, the mask cannot be broadcast, or the grid has

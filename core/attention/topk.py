@@ -13,10 +13,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from core.attention import standard
+from core.attention.common.masks import Mask
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.shapes import expand_kv_heads
 from core.attention.linear import normalised
-from core.attention.masks import Mask
-from core.attention.mechanism import Mechanism
-from core.attention.shapes import expand_kv_heads
 from core.errors import InputError
 
 KEPT = 32

@@ -4,16 +4,16 @@ Source: Beltagy et al. 2020, section 3.1, https://arxiv.org/abs/2004.05150
 
 A width of w means that query i looks at key j if they are fewer than w positions apart: w keys
 with itself where attention is causal, as in Mistral's sliding window, and 2 w - 1 where it is not.
-Query i stands beside key i, in cross attention too (see `core.attention.pattern`).
+Query i stands beside key i, in cross attention too (see `core.attention.common.pattern`).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.attention.mechanism import Mechanism
-from core.attention.pattern import Pairs, Positions, sparse
-from core.attention.pattern_pieces import Piece
-from core.attention.separable import blocks
+from core.attention.common.mechanism import Mechanism
+from core.attention.common.pattern import Pairs, Positions, sparse
+from core.attention.common.pattern_pieces import Piece
+from core.attention.common.separable import blocks
 from core.errors import InputError
 
 WIDTH = 128

@@ -12,9 +12,9 @@ from core.attention.attend import placed
 from core.bench.memory import peak_bytes
 from core.bench.timing import ROUNDS, Spread, interleaved, ratio, seconds
 from core.capture import capture
+from core.capture.trace import AttentionCall
 from core.models.model import Model, memory_explained
-from core.trace import AttentionCall
-from core.types import Output, Prepared, Run
+from core.models.run import Output, Prepared, Run
 
 SLOW = 3.0  # seconds: a pass longer than this is timed once, and the page says so
 

@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from core.blocks import BLOCK_CELLS, weights_of
-from core.trace import AttentionCall
+from core.capture.trace import AttentionCall
+from core.capture.weights import BLOCK_CELLS, weights_of
 
 # A power of two, so nothing is rounded: float16 gradients of a cosine would vanish without it.
 GRADIENT_SCALE = 2.0**10

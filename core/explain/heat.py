@@ -14,7 +14,8 @@ from core.explain.relevance import Relevance, alone, relevances
 from core.models.clip import ClipModel
 from core.models.clip.model import routed
 from core.models.model import memory_explained
-from core.types import Position, Prepared
+from core.models.run import Prepared
+from core.types import Position
 
 Grid = Float[np.ndarray, "row column"]
 Direction = Float[Tensor, " dim"]

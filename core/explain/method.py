@@ -12,7 +12,7 @@ from core.explain.heat import (
     similarity_map,
 )
 from core.models.clip import ClipModel
-from core.types import Prepared
+from core.models.run import Prepared
 
 Method = Literal["similarity", "relevance"]
 MAPS = {"similarity": similarity_map, "relevance": relevance_map}

@@ -14,7 +14,8 @@ from torch import Tensor
 from core.errors import InputError
 from core.explain.gradients import looked_at
 from core.models.clip.facts import Reader
-from core.types import Group, Prepared, Run
+from core.models.run import Prepared, Run
+from core.types import Group
 
 
 @runtime_checkable

@@ -24,7 +24,8 @@ from core.explain.reader import Tower, own_keys, reading_row, require_attention
 from core.models.clip import ClipModel
 from core.models.clip.facts import Reader
 from core.models.model import memory_explained
-from core.types import Group, Prepared
+from core.models.run import Prepared
+from core.types import Group
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ Source: Vaswani et al. 2017, section 3.2, https://arxiv.org/abs/1706.03762
 
 Masks of every layer here: boolean, True where a query may look, or float, added to the scores; of
 shape (k,), (q, k), (batch, q, k) or (batch, head, q, k). Padding comes from
-`core.attention.masks.padding_mask`. `is_causal` lets query i see keys 0 to i, and goes together
-with a mask. A query with no allowed key gives zeros before the output projection, never NaN.
+`core.attention.common.masks.padding_mask`. `is_causal` lets query i see keys 0 to i, and goes
+together with a mask. A query with no allowed key gives zeros before the output projection, never
+NaN.
 
 `mechanism` is a name in MECHANISMS, or None for torch's own kernel; `core.capture.capture` sees
 every call with the mechanism that ran, and a mechanism given to it goes before that of the layer.
@@ -16,8 +17,8 @@ from typing import NamedTuple
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from core.attention.attend import attend, check_mechanism, looks
-from core.attention.masks import Mask, batch_mask
+from core.attention.attend import attend, attention_weights, check_mechanism
+from core.attention.common.masks import Mask, batch_mask
 
 
 class Attended(NamedTuple):
@@ -90,7 +91,7 @@ class AttentionHeads(nn.Module):
         dropout_p = self.dropout if self.training else 0.0
         output = attend(query, key, value, dropout_p=dropout_p, **how)
         output = output.transpose(1, 2).flatten(2)
-        return Attended(output, looks(query, key, **how) if need_weights else None)
+        return Attended(output, attention_weights(query, key, **how) if need_weights else None)
 
     def split(
         self, x: Float[Tensor, "batch position width"]

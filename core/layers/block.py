@@ -7,7 +7,7 @@ equations 2 and 3, https://arxiv.org/abs/2010.11929
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from core.attention.masks import Mask
+from core.attention.common.masks import Mask
 from core.layers.attention import MultiHeadAttention
 
 

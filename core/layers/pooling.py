@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from core.attention.masks import Mask
+from core.attention.common.masks import Mask
 from core.layers.attention import MultiHeadAttention
 from core.layers.block import mlp
 from core.layers.positions import LearnedGridPositions

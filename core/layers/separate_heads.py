@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from core.attention.masks import Mask, batch_mask
+from core.attention.common.masks import Mask, batch_mask
 from core.layers.attention import Attended, AttentionHeads, MultiHeadAttention
 
 

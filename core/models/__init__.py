@@ -13,15 +13,17 @@ import timm
 import torch
 
 from core.errors import InputError
-from core.models import devices, smollm2, weights
+from core.models import devices
 from core.models.clip import ClipModel
 from core.models.clip.loading import CLIP_MINI, is_clip, load_clip
 from core.models.clip.names import near
-from core.models.damage import damage_explained
-from core.models.hub import check_not_file, folder_of
+from core.models.files import weights
+from core.models.files.damage import damage_explained
+from core.models.files.hub import check_not_file, folder_of
 from core.models.model import Model
-from core.models.text import load_minilm, load_smollm2, load_transformers
-from core.models.vision import load_focus_vit, load_timm
+from core.models.text import smollm2
+from core.models.text.loading import load_minilm, load_smollm2, load_transformers
+from core.models.vision.model import load_focus_vit, load_timm
 
 Kind = Literal["text", "vision", "clip"]
 READS: dict[Kind, str] = {"text": "texts", "vision": "pictures", "clip": "pictures with texts"}
@@ -188,7 +190,7 @@ def require_kind(model: Model | ClipModel, kind: Kind) -> None:
         )
 
 
-def half(model: Model | ClipModel, kind: Literal["text", "vision"]) -> Model:
+def tower_for(model: Model | ClipModel, kind: Literal["text", "vision"]) -> Model:
     """The model itself, or the tower of a CLIP that reads what is wanted.
 
     Raises:

@@ -11,9 +11,10 @@ from torch import Tensor, nn
 
 from core.attention import MECHANISMS
 from core.capture import capture
+from core.capture.trace import AttentionCall, Trace
 from core.errors import InputError, OutOfMemoryError
-from core.trace import AttentionCall, Trace
-from core.types import Group, Output, Position, Prepared, Run
+from core.models.run import Output, Prepared, Run
+from core.types import Group, Position
 
 VERIFY_ROWS = 32  # of each call: enough to see a wrong kernel, cheap at any length
 # What torch's allocators say where they raise a plain RuntimeError: CPU, CPU on Windows, MPS.

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from core.errors import InputError
 from core.models.clip.model import PICTURES, ClipModel
-from core.models.images import MAX_PIXELS, Picture
-from core.zero_shot.templates import prompts
+from core.models.vision.images import MAX_PIXELS, Picture
+from core.zero_shot.labels.templates import prompts
 
 LIMIT_BYTES = 500_000_000
 ENTRY_BYTES = 1_000  # about what a key and a tensor take beside the numbers

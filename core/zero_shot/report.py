@@ -12,9 +12,9 @@ from matplotlib import font_manager
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from core.picture.export import label_axis, rendered, titled
-from core.picture.html import PAGE_STYLE
-from core.picture.palettes import table
+from core.picture.colours.palettes import table
+from core.picture.files.export import label_axis, rendered, titled
+from core.picture.files.html import PAGE_STYLE
 from core.zero_shot.scores import Scores
 from core.zero_shot.similarity import Order
 from core.zero_shot.table import Settings

@@ -8,7 +8,7 @@ from typing import SupportsFloat
 
 from core.models.clip.model import ClipModel
 from core.models.model import versions
-from core.zero_shot.cells import guarded
+from core.picture.files.csv_cells import guarded
 from core.zero_shot.scores import Scores
 
 
@@ -68,7 +68,7 @@ def scores_csv(scores: Scores, pictures: Sequence[str], settings: Settings) -> b
     In lines, as in columns they would be repeated for every one of 200,000 rows. Texts are quoted,
     so that `pandas.read_csv(file, comment="#")` reads a label with a # in it. A name or label that
     a spreadsheet would run as a formula, such as =1+1, has an apostrophe before it; see
-    `core.zero_shot.cells`.
+    `core.picture.files.csv_cells`.
     """
     file = io.StringIO(newline="")
     file.writelines(f"# {line}\r\n" for line in settings.lines())

@@ -13,6 +13,7 @@ from core import models
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
 PAGES = {"text": "minilm", "image": "focus-vit", "clip": "clip-mini", "lab": None}
+FILES = {"image": "views/image.py", "clip": "views/clip/clip.py", "lab": "views/lab/lab.py"}
 
 
 @pytest.fixture
@@ -22,14 +23,14 @@ def open_page(monkeypatch) -> Callable[[str], AppTest]:
     # A page that ran here stays behind as __main__, and a process started later would run it.
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     # Nothing looks again by itself in here, as a browser does: the page waits for the cost.
-    monkeypatch.setattr("app.costs.PATIENCE", 60.0)
+    monkeypatch.setattr("app.components.costs.PATIENCE", 60.0)
 
     def opened(name: str) -> AppTest:
         if PAGES[name] and not models.ready(PAGES[name]):
             pytest.skip(f"the weights of {PAGES[name]} are not here: make weights")
         page = AppTest.from_file(str(MAIN), default_timeout=120)
         if name != "text":
-            page.switch_page(f"views/{name}.py")
+            page.switch_page(FILES[name])
         return page.run()
 
     st.cache_resource.clear()

@@ -13,9 +13,9 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from core import models
-from core.picture.encode import encode_each
-from core.picture.html import offline_html
-from core.picture.views import Photo, ViewData, mosaic_data
+from core.picture.canvas.encode import encode_each
+from core.picture.canvas.views import Photo, ViewData, mosaic_data
+from core.picture.files.html import offline_html
 from tests.browser.app_page import Visit, opener
 from tests.browser.canvas_page import TOKENS
 from tests.test_start import ROOT, started

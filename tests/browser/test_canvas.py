@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from core.picture.encode import encode, encode_map, encode_mask
-from core.picture.source import script
-from core.picture.views import Head, Look, map_data, sentence_data
+from core.picture.canvas.encode import encode, encode_map, encode_mask
+from core.picture.canvas.source import script
+from core.picture.canvas.views import CanvasStyle, Head, map_data, sentence_data
 from tests.browser.canvas_page import FIRST, TOKENS, cell, colour, plain, states, tile
 
 pytestmark = pytest.mark.browser
@@ -157,7 +157,11 @@ def test_the_map_tells_the_mosaic_which_head_python_chose(show, mosaic, weights)
 @pytest.mark.parametrize("palette", ["cividis", "magma"])
 def test_zero_is_the_background_and_high_is_far_from_it_in_both_themes(show, palette):
     data = map_data(
-        encode_map(np.eye(SIZE, dtype=np.float32)), TOKENS, TOKENS, run="r", look=Look(palette)
+        encode_map(np.eye(SIZE, dtype=np.float32)),
+        TOKENS,
+        TOKENS,
+        run="r",
+        style=CanvasStyle(palette),
     )
     page = show(data)
     zero, high = cell(page, 1, 4), cell(page, 3, 3)
@@ -185,14 +189,14 @@ def test_single_bright_cell_survives_shrinking(show):
 
 
 def test_words_may_come_in_another_language(show, weights):
-    look = Look(words={"cell": "„{query}“ sieht „{key}“: {value}"})
-    page = show(map_data(encode_map(weights), TOKENS, TOKENS, run="r", look=look))
+    style = CanvasStyle(words={"cell": "„{query}“ sieht „{key}“: {value}"})
+    page = show(map_data(encode_map(weights), TOKENS, TOKENS, run="r", style=style))
     page.locator(".over").hover(position=cell(page, 0, 0))
     assert page.locator(".tip").inner_text() == "„the“ sieht „the“: 0.010"
 
 
 def test_a_stale_picture_greys_and_says_why(show, weights):
-    data = map_data(encode_map(weights), TOKENS, TOKENS, run="r", look=Look(stale=True))
+    data = map_data(encode_map(weights), TOKENS, TOKENS, run="r", style=CanvasStyle(stale=True))
     page = show(data)
     assert page.locator(".stale-note").is_visible()
     content = page.locator(".content")

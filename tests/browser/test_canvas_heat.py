@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from core.picture.palettes import ON_DARK, diverging_table
-from core.picture.views import Look, heat_data, tokens_data
+from core.picture.canvas.views import CanvasStyle, heat_data, tokens_data
+from core.picture.colours.palettes import ON_DARK, diverging_table
 from tests.browser.canvas_page import FIRST, colour, plain
 
 pytestmark = pytest.mark.browser
@@ -139,6 +139,6 @@ def test_signed_tokens_follow_the_theme(show):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_scrolls_sideways_and_every_stop_has_a_name(show, photo, width):
     tokens = tokens_data(TOKENS, np.ones(3, np.float32), run="t", unit="relevance")
-    page = show(heat_of(photo, look=Look(stale=True)), tokens, width=width)
+    page = show(heat_of(photo, style=CanvasStyle(stale=True)), tokens, width=width)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.locator(".over").get_attribute("aria-label")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from core.picture.encode import encode_map
-from core.picture.views import Head, map_data, patches_data, sentence_data
+from core.picture.canvas.encode import encode_map
+from core.picture.canvas.views import Head, map_data, patches_data, sentence_data
 from tests.browser.canvas_page import FIRST, TOKENS, plain, states, tile
 
 pytestmark = pytest.mark.browser

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from core.long_rows import Passage
-from core.picture.encode import encode_map
-from core.picture.excerpt import excerpt_data
-from core.picture.views import map_data
-from core.picture.zoom import zoom_data
-from core.regions import Region, Shown
+from core.maps.long_rows import Passage
+from core.maps.regions import CellLayout, Region
+from core.picture.canvas.encode import encode_map
+from core.picture.canvas.excerpt import excerpt_data
+from core.picture.canvas.views import map_data
+from core.picture.canvas.zoom import zoom_data
 from core.types import Position
 from tests.browser.canvas_page import FIRST, cell, colour, plain, states
 
@@ -26,7 +26,7 @@ def long_map(region=None, cells=(8, 4), run="r"):
     labels = [[f"{name}{index}" for index in range(n)] for name, n in (("q", rows), ("k", columns))]
     overview = np.eye(32, dtype=np.float32)
     data = map_data(encode_map(weights), *labels, run=run, scale="sqrt")
-    return {**data, **zoom_data(Shown(region, cells, OF), overview)}
+    return {**data, **zoom_data(CellLayout(region, cells, OF), overview)}
 
 
 def tile():

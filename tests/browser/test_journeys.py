@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 from skimage import data, io
 
-from core.models import weights
+from core.models.files import weights
 from tests.browser.app_page import PATIENCE, SCREENSHOTS
 from tests.test_start import ROOT
 

@@ -23,7 +23,7 @@ def measuring() -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children(recursive=True):
         try:
-            if "core.bench.attention.child" in process.cmdline():
+            if "core.bench.sweep.child" in process.cmdline():
                 found.append(process)
         except psutil.Error:  # it has just ended
             continue

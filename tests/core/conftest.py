@@ -3,8 +3,8 @@
 import pytest
 import transformers as hf
 
-from core.models.text_model import TextModel
-from tests.core.tiny_text import bert_module, built, word_piece
+from core.models.text.model import TextModel
+from tests.core.models.text.tiny_text import bert_module, built, word_piece
 
 
 @pytest.fixture

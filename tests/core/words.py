@@ -3,7 +3,7 @@
 import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
-from core.models.labels import BYTE_OF
+from core.models.text.labels import BYTE_OF
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "##s", "a", "!"]
 

@@ -1,6 +1,6 @@
 """English: one module a page, one table for all."""
 
-from app.words.en import charts, clip, image, lab, lab_whole, shared, text
+from app.words.en import charts, clip, image, lab, lab_model, shared, text
 
 WORDS = (
     shared.WORDS
@@ -9,5 +9,5 @@ WORDS = (
     | charts.WORDS
     | clip.WORDS
     | lab.WORDS
-    | lab_whole.WORDS
+    | lab_model.WORDS
 )

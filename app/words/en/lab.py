@@ -59,17 +59,17 @@ WORDS = {
     "lab_limit_hover": "limit",
     "lab_formula_hover": "by formula",
     "lab_crossing_hover": "%{x:,.0f} positions: as long as the one compared with",
-    "lab_cheaper_from": "{arm} is cheaper than {base} from {at:,.0f} positions on {between}.",
-    "lab_cheaper_up_to": "{arm} is cheaper than {base} up to {at:,.0f} positions {between}.",
-    "lab_cheaper_meets": "{arm} meets {base} at {at:,.0f} positions {between}; at {longest:,} the "
+    "lab_cheaper_from": "{name} is cheaper than {base} from {at:,.0f} positions on {between}.",
+    "lab_cheaper_up_to": "{name} is cheaper than {base} up to {at:,.0f} positions {between}.",
+    "lab_cheaper_meets": "{name} meets {base} at {at:,.0f} positions {between}; at {longest:,} the "
     "two cannot be told apart.",
-    "lab_cheaper_changes": "{arm} and {base} take turns at being cheaper from {first:,.0f} to "
+    "lab_cheaper_changes": "{name} and {base} take turns at being cheaper from {first:,.0f} to "
     "{last:,.0f} positions: there they cost about the same.",
-    "lab_cheaper_always": "{arm} is cheaper than {base} at all lengths measured, {shortest:,} to "
+    "lab_cheaper_always": "{name} is cheaper than {base} at all lengths measured, {shortest:,} to "
     "{longest:,}.",
-    "lab_cheaper_never": "{arm} is dearer than {base} at all lengths measured, {shortest:,} to "
+    "lab_cheaper_never": "{name} is dearer than {base} at all lengths measured, {shortest:,} to "
     "{longest:,}.",
-    "lab_cheaper_same": "{arm} and {base} cannot be told apart at {longest:,} positions.",
+    "lab_cheaper_same": "{name} and {base} cannot be told apart at {longest:,} positions.",
     "lab_cheaper_beyond": "Their fitted curves meet at about {at:,}, where nothing was measured.",
     "lab_between": "(between {low:,.0f} and {high:,.0f})",
     "lab_between_from": "(from {low:,.0f}, up to a length beyond those measured)",
@@ -104,9 +104,9 @@ WORDS = {
     "lab_variation": "total variation",
     "lab_error": "output error",
     "lab_entropy": "row entropy, nats",
-    "lab_differs": "Memory of {arm} at {length:,} positions: {measured} measured, {formula} by the "
-    "formula, which leaves something out there.",
-    "lab_noise": "Noise floor: {arm} takes {low:.3f} to {high:.3f} of its own time.",
+    "lab_differs": "Memory of {name} at {length:,} positions: {measured} measured, {formula} by "
+    "the formula, which leaves something out there.",
+    "lab_noise": "Noise floor: {name} takes {low:.3f} to {high:.3f} of its own time.",
     "lab_table_help": "Limit: the time below which this machine cannot do it, from its rate of "
     "matrix products and of copies. Total variation: half of the sum of |weight - softmax weight|, "
     "mean of the rows of all heads, 0 to 1. Output error: relative to softmax attention in "

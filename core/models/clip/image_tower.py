@@ -10,15 +10,16 @@ from jaxtyping import Float
 from open_clip.transform import PreprocessCfg
 from torch import Tensor, nn
 
-from core.attention.grid import Grid
+from core.attention.common.grid import Grid
 from core.errors import InputError
 from core.models.clip import visual
 from core.models.clip.facts import Reader, size_of
 from core.models.clip.pixels import Pixels
 from core.models.clip.tower import POOL, Tower, attended, groups
 from core.models.geometry import Geometry
-from core.models.images import Picture
-from core.types import Group, Output, Prepared
+from core.models.run import Output, Prepared
+from core.models.vision.images import Picture
+from core.types import Group
 
 
 class ImageTower(Tower):

@@ -20,12 +20,12 @@ from torch import nn
 from transformers import AutoConfig
 
 from core.errors import InputError
-from core.models import weights
 from core.models.clip.model import ClipModel
 from core.models.clip.names import CONFIG, HUB, WEIGHTS, Named, named, pretrained
 from core.models.clip.tokenizer import tokenizer
-from core.models.hub import check_folder, hub_file, pickle_refused
-from core.models.quiet import quiet
+from core.models.files import weights
+from core.models.files.hub import check_folder, hub_file, pickle_refused
+from core.models.files.quiet import quiet
 
 CLIP_MINI = "clip-mini"
 # What torch says of a state dict that does not fit, and how we say it.

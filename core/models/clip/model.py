@@ -16,7 +16,7 @@ from open_clip.transform import PreprocessCfg
 from torch import Tensor, nn
 
 from core.attention import MECHANISMS
-from core.attention.grid import Grid
+from core.attention.common.grid import Grid
 from core.capture import capture
 from core.errors import InputError
 from core.models.clip import textual
@@ -24,9 +24,9 @@ from core.models.clip.facts import facts
 from core.models.clip.image_tower import ImageTower
 from core.models.clip.reading import Reading
 from core.models.clip.text_tower import TextTower
-from core.models.images import Picture
 from core.models.model import memory_explained
-from core.models.tokens import valid_unicode
+from core.models.text.tokens import valid_unicode
+from core.models.vision.images import Picture
 
 PICTURES = 4  # that go through a tower together: with more, a processor's caches overflow
 Share = Callable[[float], None]  # told the share that is done, 0 to 1; may raise to stop
@@ -101,7 +101,7 @@ class ClipModel:
         """One row of length 1 a picture, float32, on the CPU.
 
         Args:
-            pictures: as `core.models.images` opens them.
+            pictures: as `core.models.vision.images` opens them.
             mechanism: name in MECHANISMS; None leaves the model's own kernel alone.
             on_share: told the share that is done, 0 to 1; may raise to stop.
             batch: pictures that go through the tower together.

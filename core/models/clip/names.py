@@ -12,7 +12,7 @@ import open_clip
 import timm
 
 from core.errors import InputError
-from core.models.hub import PICKLES, pickle_refused
+from core.models.files.hub import PICKLES, pickle_refused
 
 HUB = "hf-hub:"
 CONFIG = "open_clip_config.json"

@@ -14,8 +14,8 @@ from torchvision.transforms import Compose
 
 from core.models.clip.facts import size_of
 from core.models.geometry import Geometry
-from core.models.images import Picture
-from core.models.preprocess import notes
+from core.models.vision.images import Picture
+from core.models.vision.preprocess import notes
 
 
 @dataclass(frozen=True)

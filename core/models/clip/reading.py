@@ -13,8 +13,8 @@ from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
 from torch import Tensor
 
 from core.errors import InputError
-from core.models.labels import clip_label
-from core.models.tokens import Tokens, read
+from core.models.text.labels import clip_label
+from core.models.text.tokens import Tokens, read
 from core.types import Position
 
 START, END = Position("start", special=True), Position("end", special=True)

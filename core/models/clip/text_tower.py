@@ -14,9 +14,10 @@ from core.models.clip import textual
 from core.models.clip.facts import Reader
 from core.models.clip.reading import Reading
 from core.models.clip.tower import Tower, attended, groups
-from core.models.text_model import MAX_TEXTS, NOTHING_TYPED
-from core.models.tokens import Tokens, valid_unicode
-from core.types import Group, Output, Position, Prepared
+from core.models.run import Output, Prepared
+from core.models.text.model import MAX_TEXTS, NOTHING_TYPED
+from core.models.text.tokens import Tokens, valid_unicode
+from core.types import Group, Position
 
 PADDING, CLS = Position("padding", special=True), Position("CLS", special=True)
 

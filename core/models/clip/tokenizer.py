@@ -13,8 +13,8 @@ from huggingface_hub.errors import HfHubHTTPError, HTTPError, LocalEntryNotFound
 from open_clip.tokenizer import DEFAULT_CONTEXT_LENGTH, HFTokenizer, SimpleTokenizer
 
 from core.errors import InputError
-from core.models.hub import require_hub
-from core.models.text import TOKENIZER_FILES
+from core.models.files.hub import require_hub
+from core.models.text.loading import TOKENIZER_FILES
 
 WANTED = ["*.json", "*.txt", "*.model"]
 UNWANTED = ["*/*"]

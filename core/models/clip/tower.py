@@ -7,10 +7,11 @@ import torch
 from torch import nn
 
 from core.capture import capture
+from core.capture.trace import AttentionCall
 from core.errors import InputError
 from core.models.model import Model
-from core.trace import AttentionCall
-from core.types import Group, Position, Run
+from core.models.run import Run
+from core.types import Group, Position
 
 POOL = "attention pool"
 PACKAGE = "open_clip_torch"

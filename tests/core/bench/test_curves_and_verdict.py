@@ -2,27 +2,29 @@
 
 import pytest
 
-from core.bench.attention.curves import crossings, growth
-from core.bench.attention.messages import Accuracy, Machine, Memory, Timing
-from core.bench.attention.plan import Plan
-from core.bench.attention.saved import Results
-from core.bench.attention.summary import (
+from core.bench.results.curves import crossings, growth
+from core.bench.results.summary import (  # fmt: skip
     crossovers,
     memory_growth,
     share_of_limit,
     time_growth,
     verdict,
-)  # fmt: skip
+)
+from core.bench.sweep.messages import Accuracy, Machine, Memory, Timing
+from core.bench.sweep.plan import Plan
+from core.bench.sweep.saved import Results
 from core.bench.timing import Spread
 
 
-def timing(arm, length, seconds, again=1.0, samples=5):
-    noise = (seconds * again,) * samples if arm == "flash" else ()
-    return Timing(arm, length, "forward", 9.0, (seconds,) * samples, noise, 2e9, 1e9)
+def timing(mechanism, length, seconds, again=1.0, samples=5):
+    noise = (seconds * again,) * samples if mechanism == "flash" else ()
+    return Timing(mechanism, length, "forward", 9.0, (seconds,) * samples, noise, 2e9, 1e9)
 
 
 def results(*messages, device="cpu"):
-    plan = Plan(arms=("flash", "standard", "linear"), lengths=(1024, 2048, 4096), device=device)
+    plan = Plan(
+        mechanisms=("flash", "standard", "linear"), lengths=(1024, 2048, 4096), device=device
+    )
     return Results(plan, messages, False)
 
 

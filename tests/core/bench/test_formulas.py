@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from core.attention import MECHANISMS, unavailable
-from core.bench.attention.formulas import FORMULAS, formula
-from core.bench.attention.sizes import Sizes
+from core.bench.formulas import FORMULAS, formula
+from core.bench.formulas.sizes import Sizes
 from core.bench.memory import peak_bytes
 
 HAND = Sizes(batch=2, heads=3, length=5, dim=7, number=4, causal=False, threads=1, on_cpu=True)
@@ -32,8 +32,8 @@ def test_operations_of_a_window_grow_as_the_length():
 def test_operations_of_the_windows_of_a_picture_by_hand():
     # 64 patches a side: 9 windows of 7 and one of 1; shifted, one of 3, 8 of 7 and one of 5.
     pairs = {"swin": (9 * 7**2 + 1) ** 2, "swin_shifted": (3**2 + 8 * 7**2 + 5**2) ** 2}
-    for arm, each in pairs.items():
-        assert FORMULAS[arm].flops(HAND._replace(length=4096)) == 2 * 2 * 6 * each * 7
+    for mechanism, each in pairs.items():
+        assert FORMULAS[mechanism].flops(HAND._replace(length=4096)) == 2 * 2 * 6 * each * 7
 
 
 def test_nothing_moves_less_than_inputs_and_output():
@@ -47,16 +47,16 @@ def test_an_unknown_mechanism_has_no_formula():
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("length", [1024, 2048])
-@pytest.mark.parametrize("arm", FORMULAS)
-def test_b5_peaks_are_within_a_tenth_of_what_the_profiler_sees(arm, length, causal):
-    reason = unavailable(arm, torch.device("cpu"), torch.float32)
+@pytest.mark.parametrize("mechanism", FORMULAS)
+def test_b5_peaks_are_within_a_tenth_of_what_the_profiler_sees(mechanism, length, causal):
+    reason = unavailable(mechanism, torch.device("cpu"), torch.float32)
     if reason is not None:
-        pytest.skip(f"{arm}: {reason}")
+        pytest.skip(f"{mechanism}: {reason}")
     query, key, value = torch.randn(3, 1, 4, length, 64, generator=torch.Generator().manual_seed(0))
-    attend = MECHANISMS[arm].attend
+    attend = MECHANISMS[mechanism].attend
     with torch.inference_mode():
         # favor keeps its features, flex its kernel
         attend(query, key, value, is_causal=causal)
         found = peak_bytes(lambda: attend(query, key, value, is_causal=causal))
     at = Sizes(1, 4, length, 64, 4, causal, torch.get_num_threads(), True)
-    assert FORMULAS[arm].peak(at) == pytest.approx(found, rel=0.1)
+    assert FORMULAS[mechanism].peak(at) == pytest.approx(found, rel=0.1)

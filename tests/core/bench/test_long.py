@@ -1,10 +1,10 @@
 """The bench of a long text: its bars on a tiny model, a sentence where weights are missing."""
 
-from core.bench import long
-from core.bench.report import Line
-from core.models.text_model import TextModel
-from core.regions import Region
-from tests.core.test_regions import module
+from core.bench.bars import long
+from core.bench.bars.report import Line
+from core.maps.regions import Region
+from core.models.text.model import TextModel
+from tests.core.maps.test_regions import module
 from tests.core.words import byte_tokenizer
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from core.attention import linear
-from core.bench.attention import bars, others
+from core.bench.bars import attention, others
 
 BENCH = Path(__file__).parents[3] / "requirements-bench.txt"
 
@@ -21,8 +21,8 @@ def test_make_bench_installs_every_package_that_is_compared():
 
 def test_without_a_package_the_line_says_what_installs_it(monkeypatch):
     absent = [replace(other, module="not_a_package.at_all") for other in others.OTHERS]
-    monkeypatch.setattr(bars, "OTHERS", absent)
-    assert list(bars.beside_others()) == [
+    monkeypatch.setattr(attention, "OTHERS", absent)
+    assert list(attention.beside_others()) == [
         "linear / linear-attention-transformer: N = 4,096: not installed: make bench installs it",
         "favor / performer-pytorch: N = 4,096: not installed: make bench installs it",
     ]

@@ -6,16 +6,16 @@ import pytest
 import torch
 
 from core.attention import MECHANISMS
-from core.bench.attention import estimate as estimating
-from core.bench.attention import plan as planning
-from core.bench.attention.estimate import Estimate, estimate, in_bytes, in_time, peak, refuse
-from core.bench.attention.plan import Plan, check
-from core.bench.attention.rates import Rates, measured_rates
+from core.bench.sweep import estimate as estimating
+from core.bench.sweep import plan as planning
+from core.bench.sweep.estimate import Estimate, estimate, in_bytes, in_time, peak, refuse
+from core.bench.sweep.plan import Plan, check
+from core.bench.sweep.rates import Rates, measured_rates
 from core.bench.timing import ROUNDS
 from core.errors import InputError, MechanismError
-from tests.core.runnable import RUNNABLE
+from tests.core.attention.runnable import RUNNABLE
 
-SMALL = Plan(arms=("flash", "linear"), lengths=(7, 11), heads=3, dim=5, rounds=5, threads=1)
+SMALL = Plan(mechanisms=("flash", "linear"), lengths=(7, 11), heads=3, dim=5, rounds=5, threads=1)
 
 
 def refused(**changes):
@@ -26,7 +26,7 @@ def refused(**changes):
 
 def test_a_plan_of_whole_numbers_passes():
     check(SMALL)
-    check(Plan(arms=tuple(RUNNABLE), lengths=(11,), heads=2, dim=8, threads=1))
+    check(Plan(mechanisms=tuple(RUNNABLE), lengths=(11,), heads=2, dim=8, threads=1))
 
 
 @pytest.mark.parametrize("number", [0, -3, 10**9])
@@ -45,10 +45,10 @@ def test_lengths_are_refused_the_same_way(length):
 
 
 def test_names_are_checked_and_repeats_refused():
-    assert refused(arms=("flash", "magic")).endswith("was wanted; 'magic' came.")
-    assert refused(arms=()).endswith("none came.")
+    assert refused(mechanisms=("flash", "magic")).endswith("was wanted; 'magic' came.")
+    assert refused(mechanisms=()).endswith("none came.")
     assert refused(lengths=()).endswith("none came.")
-    assert refused(arms=("flash", "flash")).endswith("'flash' came twice.")
+    assert refused(mechanisms=("flash", "flash")).endswith("'flash' came twice.")
     assert refused(lengths=(11, 11)).endswith("11 came twice.")
     assert refused(most_seconds=-1.0).endswith("-1.0 came.")
     assert "'tpu' came" in refused(device="tpu")
@@ -82,13 +82,13 @@ def test_a_head_dim_that_no_kernel_takes_is_refused(monkeypatch):
 
 def test_the_base_is_flash_or_else_the_first_exact_arm():
     assert SMALL.base == "flash"
-    assert replace(SMALL, arms=("linear", "standard")).base == "standard"
-    assert replace(SMALL, arms=("favor", "linear")).base == "favor"
+    assert replace(SMALL, mechanisms=("linear", "standard")).base == "standard"
+    assert replace(SMALL, mechanisms=("favor", "linear")).base == "favor"
 
 
 def test_time_is_the_limit_over_the_share_that_kernels_reach(monkeypatch):
     monkeypatch.setattr(estimating, "REACHED", 0.5)
-    plan = Plan(arms=("flash",), lengths=(1000,), heads=1, dim=100, rounds=5, threads=1)
+    plan = Plan(mechanisms=("flash",), lengths=(1000,), heads=1, dim=100, rounds=5, threads=1)
     # 4 x 1000 x 1000 x 100 operations take 0.4 s at 1e9 a second, 0.8 s at half of that. Rounds,
     # the same again as noise, a warm-up and a memory pass are 12 calls; a check is 3.5.
     slow = estimate(plan, Rates(flops=1e9, bytes=1e12))
@@ -99,9 +99,9 @@ def test_time_is_the_limit_over_the_share_that_kernels_reach(monkeypatch):
 
 
 def test_memory_is_that_of_the_arm_that_takes_most():
-    plan = Plan(arms=("linear", "standard"), lengths=(500, 1000), heads=3, dim=8, threads=1)
+    plan = Plan(mechanisms=("linear", "standard"), lengths=(500, 1000), heads=3, dim=8, threads=1)
     found = estimate(plan, Rates(1e9, 1e9))
-    assert (found.arm, found.length) == ("standard", 1000)
+    assert (found.mechanism, found.length) == ("standard", 1000)
     # Scores and weights of 3 heads; q, k and v; 64 rows in float64 thrice; k and v in float64.
     numbers = 3 * 1000 * 8
     checked = 3 * 8 * 3 * 1000 * 64 + 2 * 8 * numbers
@@ -128,7 +128,7 @@ def test_what_would_not_fit_is_refused_with_figures():
 
 def test_a_plan_too_large_for_any_machine_is_refused_before_it_runs():
     with pytest.raises(InputError, match=r"of memory; .* are free"):
-        estimating.require_fit(Plan(arms=("standard",), lengths=(2**20,), heads=8))
+        estimating.require_fit(Plan(mechanisms=("standard",), lengths=(2**20,), heads=8))
 
 
 def test_amounts_are_said_as_people_say_them():

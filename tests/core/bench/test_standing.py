@@ -2,29 +2,29 @@
 
 import pytest
 
-from core.bench.attention.messages import Timing
-from core.bench.attention.plan import Plan
-from core.bench.attention.saved import Results
-from core.bench.attention.standing import standings
+from core.bench.results.standing import standings
+from core.bench.sweep.messages import Timing
+from core.bench.sweep.plan import Plan
+from core.bench.sweep.saved import Results
 
 LENGTHS = (100, 1_000, 10_000)
 
 
-def timing(arm, length, seconds, noise=1.0):
-    again = (seconds * noise,) * 5 if arm == "flash" else ()
-    return Timing(arm, length, "forward", 9.0, (seconds,) * 5, again, None, None)
+def timing(mechanism, length, seconds, noise=1.0):
+    again = (seconds * noise,) * 5 if mechanism == "flash" else ()
+    return Timing(mechanism, length, "forward", 9.0, (seconds,) * 5, again, None, None)
 
 
 def standing(linear, flash=(1.0, 10.0, 100.0), noise=1.0):
     messages = [timing("flash", *pair, noise) for pair in zip(LENGTHS, flash, strict=False)]
     messages += [timing("linear", *pair) for pair in zip(LENGTHS, linear, strict=False)]
-    plan = Plan(arms=("flash", "linear"), lengths=LENGTHS)
+    plan = Plan(mechanisms=("flash", "linear"), lengths=LENGTHS)
     return standings(Results(plan, tuple(messages), False))
 
 
 def test_one_crossing_and_the_cheaper_one_after_it():
     (found,) = standing((2.0, 10.0, 50.0))
-    assert (found.arm, found.base) == ("linear", "flash")
+    assert (found.mechanism, found.base) == ("linear", "flash")
     assert [each.length for each in found.crossings] == [pytest.approx(1_000)]
     assert found.cheaper is True
     assert not found.always

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from core.attention import MECHANISMS
-from core.bench.attention import measuring, sweep
-from core.bench.attention.measuring import DIFFERENT, fresh, measured, warning, work
-from core.bench.attention.messages import (
+from core.bench.sweep import measuring, sweep
+from core.bench.sweep.measuring import DIFFERENT, fresh, measured, warning, work
+from core.bench.sweep.messages import (  # fmt: skip
     Accuracy,
     Finished,
     Machine,
@@ -23,13 +23,13 @@ from core.bench.attention.messages import (
     Timing,
     from_line,
     to_line,
-)  # fmt: skip
-from core.bench.attention.plan import Plan
-from core.bench.attention.saved import from_json, of_kind, save, to_json
-from core.bench.attention.sweep import Sweep
+)
+from core.bench.sweep.plan import Plan
+from core.bench.sweep.saved import from_json, of_kind, save, to_json
+from core.bench.sweep.sweep import Sweep
 from core.errors import InputError, MechanismError
 
-TINY = Plan(arms=("flash", "linear"), lengths=(16, 32), heads=2, dim=8, rounds=5, threads=1)
+TINY = Plan(mechanisms=("flash", "linear"), lengths=(16, 32), heads=2, dim=8, rounds=5, threads=1)
 # Long enough to be ended in the middle on any machine.
 LONG = replace(TINY, lengths=(2048,), rounds=1000, most_seconds=1e9)
 
@@ -59,12 +59,17 @@ def test_a_tiny_sweep_tells_everything_and_leaves_nothing_behind(tmp_path):
     assert found[0].threads == 1
     assert isinstance(found[-1], Finished)
     kinds = ("forward", "training", "checkpointed")
-    wanted = {(arm, n, kind) for arm in TINY.arms for n in TINY.lengths for kind in kinds}
+    wanted = {
+        (mechanism, n, kind)
+        for mechanism in TINY.mechanisms
+        for n in TINY.lengths
+        for kind in kinds
+    }
     timings, memories = of_kind(found, Timing), of_kind(found, Memory)
-    assert {(each.arm, each.length, each.kind) for each in timings} == wanted
-    assert {(each.arm, each.length, each.kind) for each in memories} == wanted
+    assert {(each.mechanism, each.length, each.kind) for each in timings} == wanted
+    assert {(each.mechanism, each.length, each.kind) for each in memories} == wanted
     assert {len(each.samples) for each in timings} == {TINY.rounds}
-    assert {each.arm for each in timings if each.again} == {"flash"}
+    assert {each.mechanism for each in timings if each.again} == {"flash"}
     assert len(of_kind(found, Accuracy)) == 4
     shares = [each.share for each in of_kind(found, Progress)]
     assert shares == sorted(shares)
@@ -164,7 +169,7 @@ def test_messages_and_files_come_back_as_they_were(tmp_path):
     assert from_json(to_json(results)).messages == (timing,)
     save(tmp_path / "one.json", results)
     assert [each.name for each in tmp_path.iterdir()] == ["one.json"]
-    for broken in ("", "[]", "{}", '{"plan": {"arms": 1}, "results": [], "finished": true}x'):
+    for broken in ("", "[]", "{}", '{"plan": {"mechanisms": 1}, "results": [], "finished": true}x'):
         with pytest.raises(InputError, match="this is not one"):
             from_json(broken)
 
@@ -196,7 +201,7 @@ def test_an_exact_arm_that_is_wrong_is_not_timed(monkeypatch):
 
     monkeypatch.setitem(MECHANISMS, "flash", replace(MECHANISMS["flash"], attend=attend))
     found = list(measured(replace(TINY, lengths=(16,))))
-    assert {each.arm for each in of_kind(found, Timing)} == {"linear"}
+    assert {each.mechanism for each in of_kind(found, Timing)} == {"linear"}
     (refused,) = of_kind(found, Refused)
     assert refused.reason == "flash is not timed: its output is off by 1.0e-02 of its size."
 
@@ -207,8 +212,8 @@ def test_an_arm_that_does_not_take_a_length_is_named_and_the_others_go_on(monkey
 
     monkeypatch.setitem(MECHANISMS, "linear", replace(MECHANISMS["linear"], attend=attend))
     found = list(measured(replace(TINY, lengths=(16,))))
-    assert [(each.arm, each.length) for each in of_kind(found, Refused)] == [("linear", 16)]
-    assert {each.arm for each in of_kind(found, Timing)} == {"flash"}
+    assert [(each.mechanism, each.length) for each in of_kind(found, Refused)] == [("linear", 16)]
+    assert {each.mechanism for each in of_kind(found, Timing)} == {"flash"}
 
 
 def test_training_steps_give_the_same_gradients_with_and_without_checkpoints():

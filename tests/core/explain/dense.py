@@ -11,7 +11,7 @@ from torch import Tensor
 
 from core.attention import MECHANISMS
 from core.explain.reader import Tower
-from core.types import Prepared
+from core.models.run import Prepared
 
 
 class Published(NamedTuple):

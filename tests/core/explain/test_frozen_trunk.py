@@ -7,7 +7,8 @@ from torch import nn
 from core.explain.relevance import relevances
 from core.layers import AttentionPooling, EncoderBlock
 from core.models.clip.facts import Reader
-from core.types import Group, Position, Prepared
+from core.models.run import Prepared
+from core.types import Group, Position
 from tests.core.explain.dense import linear_weights, published, same
 
 DIRECTION = torch.linspace(-1, 2, 20)

@@ -11,7 +11,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from core.models.clip import ClipModel
-from core.models.images import Picture
+from core.models.vision.images import Picture
 
 WIDTH, CONTEXT = 11, 13
 TEXT = {"context_length": CONTEXT, "vocab_size": 49408, "width": 12, "heads": 3, "layers": 2}

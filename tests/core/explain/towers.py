@@ -7,7 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.models.clip.facts import Reader
-from core.types import Group, Position, Prepared
+from core.models.run import Prepared
+from core.types import Group, Position
 
 WIDTH, JOINT = 12, 5
 GRID = (2, 3)

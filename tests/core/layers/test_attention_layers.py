@@ -7,9 +7,9 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from core.attention import MECHANISMS
-from core.attention.masks import causal_mask, padding_mask
+from core.attention.common.masks import causal_mask, padding_mask
 from core.layers import MultiHeadAttention, SelfAttention, SeparateHeads
-from tests.core.runnable import RUNNABLE
+from tests.core.attention.runnable import RUNNABLE
 
 BATCH, HEADS, Q, K, DIM, KV_DIM = 2, 3, 5, 7, 12, 11
 
@@ -102,7 +102,7 @@ def test_one_projection_split_into_heads_equals_separate_heads(x, context, bias)
 
 def test_weights_are_not_computed_unless_they_are_asked_for(x, monkeypatch):
     layer = MultiHeadAttention(DIM, HEADS)
-    monkeypatch.setattr("core.layers.attention.looks", None)
+    monkeypatch.setattr("core.layers.attention.attention_weights", None)
     assert layer(x).weights is None
     with pytest.raises(TypeError):
         layer(x, need_weights=True)

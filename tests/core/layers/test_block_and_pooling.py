@@ -7,7 +7,7 @@ from timm.layers import AttentionPoolLatent
 from timm.models.vision_transformer import Block
 from torch import nn
 
-from core.attention.masks import padding_mask
+from core.attention.common.masks import padding_mask
 from core.layers import AttentionPooling, EncoderBlock, MeanQueryPooling
 
 DIM, HEADS = 12, 3

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from core.attention.masks import batch_mask, causal_mask, padding_mask
+from core.attention.common.masks import batch_mask, causal_mask, padding_mask
 from core.layers import MultiHeadAttention, SelfAttention
 
 SHAPE = BATCH, HEADS, Q, K = 2, 3, 5, 7

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from core.attention.masks import padding_mask
+from core.attention.common.masks import padding_mask
 from core.capture import capture
 from core.layers import (
     AttentionPooling,
@@ -15,7 +15,7 @@ from core.layers import (
     SeparateHeads,
 )
 from core.maps import head_map
-from tests.core.runnable import RUNNABLE
+from tests.core.attention.runnable import RUNNABLE
 
 DIM, HEADS, POSITIONS = 12, 3, 7
 LAYERS = {

@@ -11,7 +11,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from core.models.clip.model import ClipModel
-from core.models.images import Picture
+from core.models.vision.images import Picture
 
 SIZE = 32
 CONFIG = {

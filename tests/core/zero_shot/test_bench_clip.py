@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.bench import clip
+from core.bench.bars import clip
 from tests.core.zero_shot import small
 
 

@@ -11,7 +11,7 @@ from core.errors import InputError
 from core.models.clip.model import PICTURES
 from core.zero_shot import encodings as module
 from core.zero_shot.encodings import ENTRY_BYTES, Encodings
-from core.zero_shot.templates import TEMPLATES, prompts
+from core.zero_shot.labels.templates import TEMPLATES, prompts
 from tests.core.zero_shot import small
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from core.errors import InputError, MechanismError
 from core.models.clip.model import ClipModel
-from core.zero_shot import folder as folders
-from core.zero_shot.folder import pictures_in
-from core.zero_shot.labelling import Job, label_folder, rank_folder
+from core.zero_shot.folders import pictures as folders
+from core.zero_shot.folders.labelling import Job, label_folder, rank_folder
+from core.zero_shot.folders.pictures import pictures_in
 from tests.core.zero_shot import small
 
 LABELS = ("cat", "a dog, old", "sea")

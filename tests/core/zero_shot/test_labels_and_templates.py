@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from core.errors import InputError
-from core.zero_shot.alike import read_alike
-from core.zero_shot.cut import cut_labels
-from core.zero_shot.labels import MOST_LABELS, READY, labels_from_file, parse_labels
-from core.zero_shot.templates import (
+from core.zero_shot.labels.alike import read_alike
+from core.zero_shot.labels.cut import cut_labels
+from core.zero_shot.labels.lists import MOST_LABELS, READY, labels_from_file, parse_labels
+from core.zero_shot.labels.templates import (
     MOST_PROMPTS,
     TEMPLATES,
     fill,

@@ -9,7 +9,7 @@ import pytest
 from matplotlib import font_manager
 from PIL import Image
 
-from core.picture.palettes import table
+from core.picture.colours.palettes import table
 from core.zero_shot import report
 from core.zero_shot.report import MOST_PICTURES, clip_html, matrix_png
 from core.zero_shot.scores import Scores

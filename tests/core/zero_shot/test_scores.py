@@ -7,8 +7,8 @@ import torch
 
 from core.errors import InputError
 from core.zero_shot.encodings import Encodings
+from core.zero_shot.labels.templates import TEMPLATES
 from core.zero_shot.scores import label_vectors, score
-from core.zero_shot.templates import TEMPLATES
 from tests.core.zero_shot import small
 
 LABELS = ("a cat", "dogs {wild}", "the sea, at night", "café")

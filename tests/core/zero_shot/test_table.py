@@ -7,7 +7,7 @@ import open_clip
 import pandas as pd
 import pytest
 
-from core.zero_shot.cells import guarded, unguarded
+from core.picture.files.csv_cells import guarded, unguarded
 from core.zero_shot.encodings import Encodings
 from core.zero_shot.scores import score
 from core.zero_shot.table import scores_csv, settings_of

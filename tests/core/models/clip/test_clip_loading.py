@@ -12,7 +12,7 @@ import torch
 
 from core.__main__ import main
 from core.errors import InputError
-from core.models import half, load, require_kind
+from core.models import load, require_kind, tower_for
 from core.models.clip import ClipModel, loading
 from core.models.clip.loading import is_clip
 from core.models.clip.names import HUB, Named, named
@@ -121,7 +121,7 @@ def test_a_hub_that_is_out_of_reach_is_one_sentence_within_seconds(monkeypatch, 
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setattr(HUB_IS_OFF, False)
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
-        monkeypatch.setattr("core.models.hub.PROBE_SECONDS", 0.5)
+        monkeypatch.setattr("core.models.files.hub.PROBE_SECONDS", 0.5)
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         began = time.perf_counter()
         with pytest.raises(InputError, match="The model hub cannot be reached to fetch"):
@@ -134,11 +134,11 @@ def test_a_clip_is_told_from_other_models(models):
     require_kind(model, "clip")
     with pytest.raises(InputError, match="reads texts was wanted; 'tiny' reads pictures with"):
         require_kind(model, "text")
-    assert half(model, "vision") is model.image
-    assert half(model, "text") is model.text
-    assert half(model.image, "vision") is model.image
+    assert tower_for(model, "vision") is model.image
+    assert tower_for(model, "text") is model.text
+    assert tower_for(model.image, "vision") is model.image
     with pytest.raises(InputError, match="reads texts was wanted; 'tiny' reads pictures"):
-        half(model.image, "text")
+        tower_for(model.image, "text")
 
 
 def test_the_command_line_draws_maps_of_either_tower(tmp_path):

@@ -10,9 +10,9 @@ from open_clip.transform import image_transform_v2
 from core import maps
 from core.errors import InputError
 from core.models.clip import ClipModel, Reader
+from tests.core.attention.runnable import RUNNABLE
 from tests.core.models.clip import tiny
 from tests.core.models.clip.tiny import CONTEXT, TEXTS, WIDTH, pictures
-from tests.core.runnable import RUNNABLE
 
 KINDS = ["ViT", "ResNet", "SigLIP", "CustomText", "convolutions"]
 ATTENDING = KINDS[:-1]

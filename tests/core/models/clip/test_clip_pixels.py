@@ -7,7 +7,7 @@ from open_clip.transform import PreprocessCfg, image_transform_v2
 from PIL import Image
 
 from core.models.clip.pixels import Pixels
-from core.models.images import Picture
+from core.models.vision.images import Picture
 from tests.core.models.clip.tiny import pictures
 
 CONFIGS = {

@@ -10,7 +10,7 @@ from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 from core.errors import InputError
 from core.models import load
 from core.models.clip import loading
-from core.models.hub import hub_file
+from core.models.files.hub import hub_file
 from tests.core.models.clip import tiny
 from tests.core.models.clip.folders import CONFIG, save
 from tests.core.models.clip.tiny import TEXT, VIT, WIDTH
@@ -53,8 +53,8 @@ def test_a_repository_without_safetensors_is_refused_with_the_way_out(monkeypatc
     def missing(*_, local_files_only=False, **__):
         raise (LocalEntryNotFoundError if local_files_only else EntryNotFoundError)("none")
 
-    monkeypatch.setattr("core.models.hub.hf_hub_download", missing)
-    monkeypatch.setattr("core.models.hub.require_hub", lambda _: None)
+    monkeypatch.setattr("core.models.files.hub.hf_hub_download", missing)
+    monkeypatch.setattr("core.models.files.hub.require_hub", lambda _: None)
     with pytest.raises(InputError, match=r"a file m\.safetensors; it has none.*give that folder"):
         hub_file("owner/name", "m.safetensors")
     with pytest.raises(InputError, match=r"with a file config\.json; it has none\.$"):

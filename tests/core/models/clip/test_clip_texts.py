@@ -8,7 +8,7 @@ from core.errors import InputError
 from core.models.clip.reading import Reading
 from tests.core.models.clip import tiny
 from tests.core.models.clip.tiny import CONTEXT, TEXTS
-from tests.core.tiny_text import word_piece
+from tests.core.models.text.tiny_text import word_piece
 
 START, END = 49406, 49407
 HARD = ["Don't  STOP café 🙂 שלום Ω", "two\n dogs, 42!", "x" * 50, "“curly” &amp; <b>", "it's Ærø"]

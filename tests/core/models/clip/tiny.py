@@ -12,8 +12,8 @@ from PIL import Image
 from torch import nn
 
 from core.models.clip import ClipModel
-from core.models.images import Picture
-from tests.core.tiny_text import word_piece
+from core.models.vision.images import Picture
+from tests.core.models.text.tiny_text import word_piece
 
 WIDTH, CONTEXT = 20, 17
 TEXTS = ["a cat", "two dogs that bark!", "cats"]

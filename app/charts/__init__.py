@@ -1,0 +1,1 @@
+"""Charts: arrays in, Plotly figure out; no Streamlit inside."""

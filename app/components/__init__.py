@@ -1,0 +1,1 @@
+"""Components: what several pages show."""

@@ -1,0 +1,1 @@
+"""Heads: the mosaic of all heads beside one head, and what of them can be taken away."""

@@ -1,0 +1,1 @@
+"""Long texts: the map that zooms, exact rows, files."""

@@ -1,0 +1,77 @@
+"""Sidebar: the choices that all pages share, kept when the visitor changes the page."""
+
+import streamlit as st
+
+from app.services import runs
+from app.words import plain, say
+from core.attention import MECHANISMS, unavailable
+from core.models import devices
+from core.picture.canvas.views import CanvasStyle
+from core.picture.colours.palettes import PALETTES
+
+
+def show() -> None:
+    """Device, precision, mechanism and palette; kept when the visitor changes the page."""
+    with st.sidebar:
+        device = st.selectbox(
+            say("device"), devices.devices(), key="shared_device", help=say("device_help")
+        )
+        st.selectbox(
+            say("precision"),
+            devices.precisions(device),
+            key="shared_precision",
+            help=say("precision_help"),
+        )
+        _mechanism_picker()
+        st.selectbox(say("palette"), PALETTES, key="shared_palette", help=say("palette_help"))
+
+
+def _mechanism_picker() -> None:
+    """The mechanisms that can run with the chosen device and precision; the others with why not."""
+    state, why = st.session_state, reasons()
+    there = [name for name in MECHANISMS if name not in why]
+    if state.get("shared_mechanism") in why:
+        state["shared_lost"] = state["shared_mechanism"]
+        state["shared_mechanism"] = None
+    st.radio(
+        say("mechanism"),
+        [None, *there],
+        format_func=lambda name: MECHANISMS[name].title if name else say("mechanism_own"),
+        captions=[None, *(MECHANISMS[name].cost for name in there)],
+        key="shared_mechanism",
+        help=say("mechanism_help"),
+        on_change=lambda: state.pop("shared_lost", None),
+    )
+    lost = state.get("shared_lost")
+    if lost in why:
+        st.warning(say("mechanism_lost", title=MECHANISMS[lost].title))
+    for name, reason in why.items():
+        st.caption(unavailable_line(name, reason))
+
+
+def reasons() -> dict[str, str]:
+    """Mechanisms that cannot run with the sidebar's device and precision, and why."""
+    where = devices.resolve(st.session_state["shared_device"])
+    dtype = devices.precision(st.session_state["shared_precision"], where)
+    found = {name: unavailable(name, where, dtype) for name in MECHANISMS}
+    return {name: reason for name, reason in found.items() if reason is not None}
+
+
+def unavailable_line(name: str, reason: str) -> str:
+    """A mechanism that cannot run, and why, as a caption says it."""
+    return say("unavailable", title=MECHANISMS[name].title, reason=plain(reason))
+
+
+def canvas_style(*, stale: bool = False) -> CanvasStyle:
+    """How the canvases look, by the sidebar's palette; that they are stale is said once above."""
+    return CanvasStyle(st.session_state["shared_palette"], stale, {"stale": ""})
+
+
+def wanted(model: str, given: tuple[str, ...] | str) -> runs.Wanted:
+    """The visitor's input with the sidebar's choices."""
+    state = st.session_state
+    # By the device itself: 'auto' and its choice share one model.
+    device = str(devices.resolve(state["shared_device"]))
+    return runs.Wanted(
+        model.strip(), given, state["shared_mechanism"], device, state["shared_precision"]
+    )

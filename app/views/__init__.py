@@ -1,0 +1,1 @@
+"""Views: one room a page."""

@@ -1,0 +1,1 @@
+"""The CLIP page: inputs, scores, matrix, reasons, retrieval."""

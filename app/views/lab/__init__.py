@@ -1,0 +1,1 @@
+"""The Lab page: a sweep over lengths, and a whole model under every mechanism."""

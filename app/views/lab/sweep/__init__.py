@@ -1,0 +1,1 @@
+"""A sweep: choices, inputs, curves, maps, table."""

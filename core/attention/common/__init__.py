@@ -1,0 +1,1 @@
+"""What mechanisms share: inputs, masks, shapes, half precision, patterns of pairs."""

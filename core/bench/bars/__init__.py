@@ -1,0 +1,1 @@
+"""The tables that `bench` prints, each line beside its bar."""

@@ -1,0 +1,1 @@
+"""What a sweep found: growth, crossovers, standings, a verdict."""

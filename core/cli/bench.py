@@ -1,0 +1,202 @@
+"""The command `bench`: what capture, the CLIP page and every attention mechanism cost."""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.attention import MECHANISMS
+from core.bench.results.summary import (  # fmt: skip
+    against,
+    crossovers,
+    memory_growth,
+    time_growth,
+    verdict,
+)
+from core.bench.sweep.messages import Accuracy, Machine, Memory, Message, Refused, Timing
+from core.bench.sweep.plan import Plan
+from core.bench.sweep.saved import Results, of_kind
+from core.capture.trace import AttentionCall
+from core.cli import bench_inputs, bench_model, maps
+from core.errors import InputError
+
+STOPPED = 130  # what a shell gives a command that Ctrl+C ended
+BAR_THREADS = 2  # of the table, whose bars are stated for as many
+BARS = "core.bench.bars.attention"
+ROOT = Path(__file__).resolve().parents[2]
+FIELDS = (
+    "mechanisms", "lengths", "batch", "heads", "dim", "precision", "causal", "backward", "rounds",
+    "threads", "seed", "device", "most_seconds",
+)  # fmt: skip
+
+
+def add_parser(commands: "argparse._SubParsersAction") -> None:
+    """The command with what it measures."""
+    bench = commands.add_parser("bench", help="measure, as ratios side by side")
+    what = bench.add_subparsers(dest="what", required=True, metavar="what")
+    for name, about in (
+        ("capture", "what recording and maps cost"),
+        ("clip", "encoding, labelling and the CLIP page"),
+        ("long", "a text of 8,192 tokens: its maps, tiles and bytes"),
+    ):
+        what.add_parser(name, help=about).set_defaults(act=maps.bench)
+    attention = what.add_parser(
+        "attention",
+        help="mechanisms side by side: error, time, memory",
+        description="Without options: the table of bars. With any of them: a sweep over lengths, "
+        "every mechanism on the same q, k and v, in a process of its own: random ones, or those "
+        "of a model that reads a text or a picture.",
+    )
+    _add_options(attention)
+    attention.set_defaults(act=attend)
+    bench_model.add_parser(what)
+
+
+def _add_options(command: argparse.ArgumentParser) -> None:
+    usual = Plan()
+    command.add_argument("--bars", action="store_true", help="print the table of bars")
+    command.add_argument(
+        "--arms", dest="mechanisms", nargs="+", metavar="NAME", help=", ".join(MECHANISMS)
+    )
+    command.add_argument("--lengths", nargs="+", type=int, metavar="N", help="positions")
+    for name, about in (
+        ("batch", "sequences at a time"),
+        ("heads", "heads"),
+        ("dim", "dimensions of a head"),
+        ("rounds", "samples of every mechanism"),
+        ("threads", "of the processor"),
+        ("seed", "of the random inputs"),
+    ):
+        told = f"{about} (default {getattr(usual, name)})"
+        command.add_argument(f"--{name}", type=int, metavar="N", help=told)
+    command.add_argument("--precision", help="float32, bfloat16 or float16 (default float32)")
+    command.add_argument("--device", help="auto, cpu, cuda or mps (default cpu)")
+    command.add_argument("--causal", action="store_true", default=None, help="no looking ahead")
+    command.add_argument(
+        "--backward", action="store_true", default=None,
+        help="training steps too, with and without checkpointing",
+    )  # fmt: skip
+    command.add_argument(
+        "--most-seconds", type=float, metavar="S",
+        help=f"refuse a longer run (default {usual.most_seconds:.0f})",
+    )  # fmt: skip
+    bench_inputs.add_options(command)
+    command.add_argument("--out", type=Path, help="a .json file for raw samples and versions")
+
+
+def attend(given: argparse.Namespace) -> int:
+    """The table of bars, or a sweep."""
+    chosen = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name in FIELDS
+        if (value := getattr(given, name)) is not None
+    }
+    own = bench_inputs.asked(given)
+    if given.bars and (chosen.keys() - {"threads"} or own or given.out is not None):
+        raise InputError("--bars has sizes of its own: it goes with --threads only.")
+    if given.bars or not (chosen or own or given.out is not None):
+        return _bars(chosen.get("threads", BAR_THREADS))
+    if not own:
+        return _sweep(Plan(**chosen), given.out)
+    taken = bench_inputs.taken(given, chosen)
+    return _sweep(taken.plan(Plan(**chosen)), given.out, taken.call)
+
+
+def _bars(threads: int) -> int:
+    command = [sys.executable, "-m", BARS, "--threads", str(threads)]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def _sweep(plan: Plan, out: Path | None, given: AttentionCall | None = None) -> int:
+    # Only here: other commands need no child processes.
+    from core.bench.sweep.estimate import in_bytes, in_time
+    from core.bench.sweep.sweep import Sweep
+
+    sweep = Sweep(plan, None if out is None else out.absolute(), given)
+    cost = sweep.estimate
+    sys.stdout.write(f"about {in_time(cost.seconds)} and {in_bytes(cost.peak_bytes)} of memory\n")
+    stopped = False
+    try:
+        for message in sweep:
+            for line in told(message, sweep.results):
+                sys.stdout.write(f"{line}\n")
+                sys.stdout.flush()
+    except KeyboardInterrupt:
+        sweep.cancel()
+        stopped = True
+        sys.stderr.write("\nStopped; what was measured so far stays.\n")
+    for line in summary(sweep.results):
+        sys.stdout.write(f"{line}\n")
+    return STOPPED if stopped else 0
+
+
+def told(message: Message, results: Results) -> Iterator[str]:
+    """A message as lines to read."""
+    if isinstance(message, Machine):
+        yield (
+            f"{message.name}, {message.device}, {message.threads} threads: products "
+            f"{message.flops / 1e9:,.0f} GFLOP/s, copies {message.bytes / 1e9:,.1f} GB/s"
+        )
+        return
+    if not isinstance(message, Accuracy | Timing | Memory | Refused):
+        return
+    start = f"{message.length:>9,}  {message.mechanism:<13} "
+    if isinstance(message, Accuracy):
+        yield (
+            f"{start}error {message.output_error:.1e}, total variation "
+            f"{message.total_variation:.3f} (worst row {message.worst_variation:.3f}), entropy "
+            f"{message.entropy:.2f} (softmax {message.softmax_entropy:.2f})"
+        )
+    elif isinstance(message, Timing):
+        yield start + _time(message, results)
+    elif isinstance(message, Memory):
+        found = "no peak to read" if message.measured is None else f"{message.measured:,} bytes"
+        known = "" if message.formula is None else f", by formula {message.formula:,.0f}"
+        yield f"{start}{message.kind}: {found}{known}"
+        if message.warning:
+            yield f"{start}{message.warning}"
+    else:
+        yield f"{start}not measured: {message.reason}"
+
+
+def _time(timing: Timing, results: Results) -> str:
+    spread = timing.spread
+    words = (
+        f"{timing.kind}: {1000 * spread.median:.4g} ms "
+        f"({1000 * spread.low:.4g}..{1000 * spread.high:.4g}), first {1000 * timing.warm_up:.4g}"
+    )
+    machines = of_kind(results.messages, Machine)
+    limit = machines[-1].limit(timing) if machines else None
+    words += "" if limit is None else f", limit {1000 * limit:.4g}"
+    if timing.noise is not None:
+        return f"{words}, beside itself {timing.noise.low:.3f}..{timing.noise.high:.3f}"
+    for base in of_kind(results.messages, Timing):
+        same = (base.length, base.kind) == (timing.length, timing.kind)
+        if same and base.noise is not None:
+            share = against(timing, base)
+            words += f", {share.median:.3g} of {base.mechanism} ({share.low:.3g}..{share.high:.3g})"
+    return words
+
+
+def summary(results: Results) -> Iterator[str]:
+    """Exponents, lengths where mechanisms cost the same, and the verdict."""
+    base = results.plan.base
+    for mechanism in results.plan.mechanisms:
+        fits = {
+            "time": time_growth(results, mechanism),
+            "memory": memory_growth(results, mechanism),
+        }
+        for what, fit in fits.items():
+            if fit is not None:
+                error = "" if fit.error is None else f" +- {fit.error:.2f}"
+                yield f"{mechanism}: {what} grows as N^{fit.exponent:.2f}{error}"
+        for crossing in crossovers(results, mechanism, base) if mechanism != base else ():
+            low, high = (
+                "?" if end is None else f"{end:,.0f}" for end in (crossing.low, crossing.high)
+            )
+            same = f"{mechanism} and {base} take the same time"
+            yield f"{same} at {crossing.length:,.0f} positions ({low}..{high})"
+    found = verdict(results)
+    if found is not None:
+        yield found.sentence()

@@ -1,0 +1,27 @@
+"""Maps: what a head looks at, rebuilt exactly from a recorded call, when somebody looks."""
+
+from core.capture.weights import verify
+from core.maps.maps import (
+    allowed_cells,
+    column,
+    columns,
+    head_map,
+    mosaic,
+    pooled,
+    row,
+    rows,
+    tile,
+)
+
+__all__ = [
+    "allowed_cells",
+    "column",
+    "columns",
+    "head_map",
+    "mosaic",
+    "pooled",
+    "row",
+    "rows",
+    "tile",
+    "verify",
+]

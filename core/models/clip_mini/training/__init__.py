@@ -1,0 +1,1 @@
+"""How clip-mini is trained: data, features, lessons, losses, measures."""

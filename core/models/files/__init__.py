@@ -1,0 +1,1 @@
+"""Files: weights, folders and the hub, and what is wrong with them."""

@@ -1,0 +1,1 @@
+"""Models of texts: loading, tokens, labels, next tokens."""

@@ -1,0 +1,1 @@
+"""Models of pictures: loading, pixels, patches, windows."""

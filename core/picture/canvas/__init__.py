@@ -1,0 +1,1 @@
+"""What the canvas in the browser draws: views and scenes in, compact data out."""

@@ -1,0 +1,51 @@
+"""The canvas's own source: its files in the order they build on one another, as one script."""
+
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+# No build step: the files share one scope, and this order is their only bundler.
+FILES = (
+    "base/words.js",
+    "base/decode.js",
+    "base/colours.js",
+    "base/surface.js",
+    "base/bus.js",
+    "base/frame.js",
+    "tokens/heads.js",
+    "tokens/mosaic.js",
+    "base/labels.js",
+    "map/region.js",
+    "map/rows.js",
+    "map/map_draw.js",
+    "map/map.js",
+    "map/zoom.js",
+    "map/zoom_bar.js",
+    "map/zoom_input.js",
+    "map/arcs.js",
+    "map/arcs_input.js",
+    "tokens/sentence.js",
+    "tokens/excerpt.js",
+    "photo/photo.js",
+    "photo/controls.js",
+    "photo/patches.js",
+    "photo/patches_input.js",
+    "photo/heat_scale.js",
+    "tokens/heat_tokens.js",
+    "photo/heat.js",
+    "base/render.js",
+)
+SHEETS = ("styles/canvas.css", "styles/controls.css")
+
+
+@cache
+def script() -> str:
+    """All of the canvas's JavaScript; it defines `render` and exports nothing."""
+    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in FILES)
+
+
+@cache
+def style() -> str:
+    """The canvas's style sheets as one."""
+    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SHEETS)

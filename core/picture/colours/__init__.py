@@ -1,0 +1,1 @@
+"""Colour scales, and how values lie on them."""

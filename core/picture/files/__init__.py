@@ -1,0 +1,1 @@
+"""What is downloaded: pictures, numbers, tables and pages that open offline."""

@@ -1,1 +1,0 @@
-"""Training clip-mini: `python -m core train clip-mini`."""

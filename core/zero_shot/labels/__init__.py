@@ -1,0 +1,1 @@
+"""Labels and templates: lists, files, what a model reads alike or cuts."""

@@ -1,0 +1,70 @@
+"""The sidebar: only what can run is offered, and the rest is listed with its reason."""
+
+import sys
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from app.components import sidebar
+from core.attention import MECHANISMS
+
+
+@pytest.fixture(autouse=True)
+def own_main(monkeypatch):
+    """What ran here stays behind as __main__, and a process started later would run it."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+def sidebar_alone():
+    from app.components import sidebar
+
+    sidebar.show()
+
+
+@pytest.fixture
+def no_linear_in_halves(monkeypatch):
+    def unavailable(name, device, dtype):
+        return "no kernel" if name == "linear" and dtype == torch.bfloat16 else None
+
+    monkeypatch.setattr(sidebar, "unavailable", unavailable)
+
+
+def opened():
+    return AppTest.from_function(sidebar_alone, default_timeout=30).run()
+
+
+def titles(page):
+    return page.radio(key="shared_mechanism").options
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="the cards' own mechanisms can run here")
+def test_b3_what_cannot_run_is_listed_below_with_its_reason():
+    page = opened()
+    assert not page.exception
+    assert {"Standard", "Flash", "Linear"} <= set(titles(page))
+    for name in ("cudnn", "flash_attn"):
+        title = MECHANISMS[name].title
+        assert title not in titles(page)
+        said = f"{title}: unavailable: it needs an NVIDIA GPU"
+        assert said in [each.value.replace("\\", "") for each in page.caption]
+
+
+def test_a_choice_that_can_no_longer_run_does_not_vanish_silently(no_linear_in_halves):
+    page = opened()
+    page.radio(key="shared_mechanism").set_value("linear").run()
+    assert not page.warning
+    page.selectbox(key="shared_precision").set_value("bfloat16").run()
+    assert not page.exception
+    assert page.session_state["shared_mechanism"] is None
+    assert page.warning[0].value.startswith("Linear, your choice, cannot run with this device")
+    page.radio(key="shared_mechanism").set_value("favor").run()
+    assert not page.warning
+    page.selectbox(key="shared_precision").set_value("float32").run()
+    assert "Linear" in titles(page)
+    assert page.session_state["shared_mechanism"] == "favor"
+
+
+def test_a_mechanism_that_compiles_says_so_where_it_is_chosen():
+    assert [name for name in MECHANISMS if MECHANISMS[name].compiles] == ["flex"]
+    assert "compiles for 3 to 15 seconds" in MECHANISMS["flex"].cost
