@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 from core import models
@@ -25,10 +26,10 @@ SPREAD = Spread(20.0, 19.0, 21.0)
 @pytest.fixture(autouse=True, scope="session")
 def no_collecting() -> Iterator[None]:
     """Streamlit collects garbage after each run of a page: slow with all of torch in memory."""
-    before = st.get_option("runner.postScriptGC")
-    st.set_option("runner.postScriptGC", False)
+    before = config.get_option("runner.postScriptGC")
+    config.set_option("runner.postScriptGC", False)
     yield
-    st.set_option("runner.postScriptGC", before)
+    config.set_option("runner.postScriptGC", before)
 
 
 @pytest.fixture(scope="session")

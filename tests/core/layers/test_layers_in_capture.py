@@ -26,7 +26,28 @@ LAYERS = {
     "pooling": lambda mechanism: AttentionPooling(DIM, HEADS, mechanism=mechanism),
     "mean query": lambda mechanism: MeanQueryPooling(DIM, HEADS, (2, 3), mechanism=mechanism),
 }
-PAIRS = [(layer, inner) for layer in LAYERS for inner in (None, *RUNNABLE)]
+INNER = (None, *RUNNABLE)
+PAIRS = [(layer, inner) for layer in LAYERS for inner in INNER]
+
+
+def any_other(shift, position):
+    """The mechanism of a layer in which another one is routed: not the same for any two layers."""
+    return INNER[(2 * shift + position) % len(INNER)]
+
+
+# Each layer with each mechanism of the capture. Every pair of a layer's and a capture's mechanism
+# is met below, in one layer: which goes before is decided outside of the layers.
+ROUTED = [
+    (name, any_other(shift, position), outer)
+    for shift, name in enumerate(LAYERS)
+    for position, outer in enumerate(RUNNABLE)
+]
+# Each mechanism is causal half of the time, as the layer's and as the capture's.
+CROSSED = [
+    (inner, outer, (row + column) % 2 == 1)
+    for row, inner in enumerate(INNER)
+    for column, outer in enumerate(INNER)
+]
 
 
 def built(name, mechanism):
@@ -62,8 +83,7 @@ def test_a_layers_own_mechanism_runs_alike_and_is_recorded(name, mechanism):
     assert trace.kernels == f"{mechanism or 'flash'} (cpu)"
 
 
-@pytest.mark.parametrize(("name", "mechanism"), PAIRS)
-@pytest.mark.parametrize("outer", RUNNABLE)
+@pytest.mark.parametrize(("name", "mechanism", "outer"), ROUTED)
 def test_the_captures_mechanism_goes_before_the_layers(name, mechanism, outer):
     expected = output_of(*built(name, outer))
     layer, x = built(name, mechanism)
@@ -73,9 +93,7 @@ def test_the_captures_mechanism_goes_before_the_layers(name, mechanism, outer):
     assert {call.mechanism for call in trace.calls} == {outer}
 
 
-@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
-@pytest.mark.parametrize("outer", [None, *RUNNABLE])
-@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize(("mechanism", "outer", "is_causal"), CROSSED)
 def test_the_map_of_the_capture_is_the_weights_that_the_layer_returns(mechanism, outer, is_causal):
     layer, x = built("multi", mechanism)
     mask = padding_mask(torch.tensor([POSITIONS, 4]), POSITIONS)
@@ -97,7 +115,7 @@ def test_linear_maps_of_a_layer_are_its_own_formula():
     torch.testing.assert_close(maps(trace.calls[0])[:, 0], scores / scores.sum(-1, keepdim=True))
 
 
-@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
+@pytest.mark.parametrize("mechanism", INNER)
 def test_t3_a_blind_row_is_recorded_as_blind(mechanism):
     layer, x = built("multi", mechanism)
     mask = padding_mask(torch.tensor([POSITIONS, 0]), POSITIONS)
