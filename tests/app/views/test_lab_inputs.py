@@ -18,7 +18,7 @@ def captions(page: AppTest) -> str:
 
 
 @pytest.fixture
-def lab(open_page, fetched):
+def lab(open_page, fetched, sweeps_here):
     """The page, its first run ended, with the two cheapest mechanisms chosen."""
     fetched("minilm", "focus-vit")
     page = open_page("lab")

@@ -80,7 +80,7 @@ def test_the_estimate_follows_the_choices_before_anything_runs(lab):
     assert running(page) is before
 
 
-def test_lengths_of_ones_own(lab):
+def test_lengths_of_ones_own(sweeps_here, lab):
     page = choose(lab, "flash", "linear", heads=2, dim=16)
     page.text_input(key="lab_lengths").set_value("50, 333 100")
     page.button(key="lab_run").click().run()
