@@ -34,7 +34,7 @@ class Running(Background):
             InputError: if the plan cannot be measured here, or not within its time.
         """
         super().__init__(turns, connected)
-        self.sweep = Sweep(plan, given=None if taken is None else taken.call)
+        self.sweep = Sweep(plan, model_call=None if taken is None else taken.call)
         self.taken = taken
         self.begin()
 

@@ -56,8 +56,10 @@ class CellLayout(NamedTuple):
         return "; ".join(words for words in (part, pooled) if words)
 
 
-def cell_layout(region: Region | None, of: tuple[int, int], whole: int, size: int) -> CellLayout:
-    """How a region is shown: cell by cell up to `whole` positions, beyond in size x size cells.
+def cell_layout(
+    region: Region | None, of: tuple[int, int], exact_up_to: int, size: int
+) -> CellLayout:
+    """How a region is shown: cell by cell up to so many positions, beyond in size x size cells.
 
     Raises:
         ValueError: if the region is empty or reaches beyond the map.
@@ -66,7 +68,7 @@ def cell_layout(region: Region | None, of: tuple[int, int], whole: int, size: in
     for name, (start, stop), count in zip("qk", region, of, strict=True):
         if not 0 <= start < stop <= count:
             raise ValueError(f"{name} between 0 and {count} was wanted; {start}:{stop} came")
-    if max(region.sides) <= whole:
+    if max(region.sides) <= exact_up_to:
         return CellLayout(region, (1, 1), of)
     queries, keys = (-(-side // size) for side in region.sides)
     return CellLayout(region, (queries, keys), of)

@@ -47,10 +47,10 @@ def read(path: Path, device: torch.device) -> AttentionCall:
     )  # fmt: skip
 
 
-def attend_like(mechanism: str, given: AttentionCall | None) -> Attend:
-    """A mechanism; with the mask, the scale and the grid of a call where one is given."""
+def attend_like(mechanism: str, model_call: AttentionCall | None) -> Attend:
+    """A mechanism; with the mask, the scale and the grid of a call where there is one."""
     chosen = MECHANISMS[mechanism]
-    if given is None:
+    if model_call is None:
         return chosen.attend
-    how = {"mask": given.mask, "scale": given.scale, **placed(chosen, given.grid)}
+    how = {"mask": model_call.mask, "scale": model_call.scale, **placed(chosen, model_call.grid)}
     return partial(chosen.attend, **how)

@@ -55,7 +55,7 @@ def test_a_sentence_is_read_estimated_measured_and_shown_as_maps(lab):
     page = finished(page)
     assert not page.exception
     running = page.session_state["lab_running"]
-    assert (running.sweep.plan.given.layer, running.sweep.plan.given.label) == (2, TEXT)
+    assert (running.sweep.plan.origin.layer, running.sweep.plan.origin.label) == (2, TEXT)
     assert page.markdown[0].value.startswith("**On your sentence, 10 tokens, on this CPU")
     told = captions(page)
     assert f"minilm, layer 2, 10 positions: {TEXT}" in told
@@ -69,7 +69,7 @@ def test_a_picture_is_looked_at(lab):
     page = finished(source(lab, "picture"))
     assert not page.exception
     plan = page.session_state["lab_running"].sweep.plan
-    assert plan.given.kind == "picture"
+    assert plan.origin.kind == "picture"
     assert (plan.heads, plan.dim, plan.lengths) == (6, 64, (926,))
     assert page.markdown[0].value.startswith("**On your picture, 926 positions")
     assert say("lab_maps_pooled", cell=4) in captions(page)
@@ -89,7 +89,7 @@ def test_back_to_random_inputs_the_sizes_are_asked_again(lab):
     page = source(source(lab, "sentence"), "random")
     assert not page.exception
     assert page.number_input(key="lab_heads").value == 8
-    assert page.session_state["lab_running"].sweep.plan.given is None
+    assert page.session_state["lab_running"].sweep.plan.origin is None
 
 
 def test_a_model_waits_for_ones_own_run_unless_run_is_pressed(lab):
@@ -102,4 +102,4 @@ def test_a_model_waits_for_ones_own_run_unless_run_is_pressed(lab):
     page.number_input(key="lab_rounds").set_value(5)
     page = finished(page.run())
     assert long.sweep.cancelled
-    assert page.session_state["lab_running"].sweep.plan.given.label.startswith("The animal")
+    assert page.session_state["lab_running"].sweep.plan.origin.label.startswith("The animal")

@@ -110,7 +110,7 @@ def test_a_sweep_on_what_a_layer_of_a_model_was_given(monkeypatch, capsys, tmp_p
     assert main(command) == 0
     assert "On your sentence, 7 tokens, on this CPU, " in capsys.readouterr().out
     kept = from_json(out.read_text())
-    assert (kept.plan.given.layer, kept.plan.given.label) == (1, "the cat")
+    assert (kept.plan.origin.layer, kept.plan.origin.label) == (1, "the cat")
     assert (kept.plan.heads, kept.plan.dim, kept.plan.lengths) == (4, 6, (7,))
 
 
