@@ -9,7 +9,6 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from core.attention import MECHANISMS
-from core.attention.attend import placed
 from core.attention.common.grid import Grid
 from core.attention.common.mechanism import Attend
 from core.capture.trace import AttentionCall
@@ -52,5 +51,4 @@ def attend_like(mechanism: str, given: AttentionCall | None) -> Attend:
     chosen = MECHANISMS[mechanism]
     if given is None:
         return chosen.attend
-    how = {"mask": given.mask, "scale": given.scale, **placed(chosen, given.grid)}
-    return partial(chosen.attend, **how)
+    return partial(chosen.attend, mask=given.mask, scale=given.scale, grid=given.grid)
