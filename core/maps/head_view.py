@@ -15,7 +15,7 @@ from core import maps
 from core.capture.trace import AttentionCall
 from core.errors import InputError
 from core.maps import regions
-from core.maps.cells import largest_in_cells, spans
+from core.maps.cells import allowed_in_cells, largest_in_cells, spans
 from core.maps.choices import Choice, HeadView
 from core.maps.labelled import LabelledMap, Provenance
 from core.maps.regions import CellLayout
@@ -197,7 +197,7 @@ def _region_view(run: Run, choice: Choice, exact_up_to: int) -> HeadView:
         note += "; too long to hide special tokens or to join words"
     return HeadView(
         _array(weights),
-        regions.allowed(call, choice.head, choice.item, there, where.cells),
+        allowed_in_cells(call, choice.head, choice.item, there, where.cells),
         spans(group.queries[choice.item][slice(*where.region.q)], where.cells[0]),
         spans(group.keys[choice.item][slice(*where.region.k)], where.cells[1]),
         note,

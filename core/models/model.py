@@ -111,7 +111,7 @@ def _given_call(given: Tensor, group: Group | None = None) -> AttentionCall:
     key = given.new_zeros(*given.shape[:2], given.shape[3], 1)
     causal = group is not None and _looks_back(given, group)
     return AttentionCall(
-        query, key, None, causal, 1.0, None, "eager (library's own maps)", given=given
+        query, key, None, causal, 1.0, None, "eager (library's own maps)", model_weights=given
     )
 
 

@@ -9,7 +9,6 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from core.attention import MECHANISMS
-from core.attention.attend import placed
 from core.attention.common.grid import Grid
 from core.attention.common.mechanism import Attend
 from core.capture.trace import AttentionCall
@@ -52,5 +51,6 @@ def attend_like(mechanism: str, model_call: AttentionCall | None) -> Attend:
     chosen = MECHANISMS[mechanism]
     if model_call is None:
         return chosen.attend
-    how = {"mask": model_call.mask, "scale": model_call.scale, **placed(chosen, model_call.grid)}
-    return partial(chosen.attend, **how)
+    return partial(
+        chosen.attend, mask=model_call.mask, scale=model_call.scale, grid=model_call.grid
+    )
