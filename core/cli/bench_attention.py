@@ -47,7 +47,6 @@ def run(options: argparse.Namespace) -> int:
         return _bars(chosen.get("threads", BAR_THREADS))
     if not own:
         return _sweep(Plan(**chosen), options.out)
-    keep_freed_memory()
     recorded = bench_inputs.model_call(options, chosen)
     return _sweep(recorded.plan(Plan(**chosen)), options.out, recorded.call)
 
@@ -58,6 +57,7 @@ def _bars(threads: int) -> int:
 
 
 def _sweep(plan: Plan, out: Path | None, call: AttentionCall | None = None) -> int:
+    keep_freed_memory()  # as the child does, whose time is estimated here
     sweep = Sweep(plan, None if out is None else out.absolute(), call)
     cost = sweep.estimate
     sys.stdout.write(f"about {in_time(cost.seconds)} and {in_bytes(cost.peak_bytes)} of memory\n")

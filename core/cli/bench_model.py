@@ -11,7 +11,6 @@ from core.bench.model.measuring import Measured
 from core.bench.model.saved import to_csv, to_json
 from core.bench.model.study import ModelStudy, study
 from core.bench.model.verdict import cosine, of_range, tolerant_layers, verdict
-from core.capture.allocator import keep_freed_memory
 from core.cli.loading import load
 from core.cli.progress import bar
 from core.errors import InputError
@@ -28,7 +27,6 @@ def run(options: argparse.Namespace) -> int:
     """Measure, print, and write what was asked for."""
     if options.out is not None and options.out.suffix.lower() not in WRITERS:
         raise InputError(f"A file that ends in .json or .csv was wanted; '{options.out}' came.")
-    keep_freed_memory()
     kind = "text" if options.picture is None else "vision"
     model = tower_for(load(options.model, options.device, options.precision), kind)
     prepared = model.prepare(_read(options))

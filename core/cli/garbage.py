@@ -12,8 +12,10 @@ def garbage_left() -> Iterator[None]:
     Importing torch and transformers makes a million objects that all stay: Python would look
     through them dozens of times, for a second in all.
     """
+    collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if collecting:
+            gc.enable()

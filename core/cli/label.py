@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from core.capture.allocator import keep_freed_memory
 from core.cli.loading import load
 from core.cli.mechanism import check_mechanism
 from core.cli.progress import bar
@@ -42,7 +41,6 @@ def _label(options: argparse.Namespace) -> int:
         mechanism=options.mechanism, batch=options.batch, top=options.top,
     )  # fmt: skip
     pictures_in(job.folder)  # an empty one is told before the model is loaded
-    keep_freed_memory()
     model = load(options.model, options.device, options.precision)
     require_kind(model, "clip")
     if labels is None:

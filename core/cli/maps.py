@@ -4,7 +4,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from core.capture.allocator import keep_freed_memory
 from core.cli.loading import load
 from core.cli.mechanism import check_mechanism
 from core.cli.parsers.facts import OFFLINE_MODEL
@@ -42,7 +41,6 @@ def run(options: argparse.Namespace) -> int:
     check_mechanism(options)
     is_picture = options.input.lower().endswith(PICTURE_ENDINGS)
     _check_options(options, is_picture)
-    keep_freed_memory()
     kind = "vision" if is_picture else "text"
     name = options.model or OFFLINE_MODEL[kind]
     model = tower_for(load(name, options.device, options.precision), kind)

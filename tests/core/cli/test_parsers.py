@@ -17,25 +17,27 @@ from core.zero_shot.labels.lists import READY
 from core.zero_shot.labels.templates import TEMPLATES
 
 HEAVY = {"torch", "numpy", "transformers", "timm", "open_clip", "pandas", "matplotlib"}
-# Runs a command, and then names the modules that it brought, on the last line.
-NAMES = """
+COMMAND = """
 import runpy, sys
-sys.argv = ["core", *sys.argv[1:]]
+sys.argv = ["core", {arguments}]
 try:
     runpy.run_module("core", run_name="__main__", alter_sys=True)
 except SystemExit as left:
     assert not left.code, left.code
-print("modules:", *sys.modules)
 """
 
 
-def brought(*arguments: str) -> set[str]:
-    """The libraries that a process has imported by the end of a command."""
-    command = [sys.executable, "-c", NAMES, *arguments]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    modules = told.splitlines()[-1].split()
+def brought(code: str) -> set[str]:
+    """The libraries that a process has imported by the end of its code."""
+    command = [sys.executable, "-c", f"{code}\nimport sys; print('modules:', *sys.modules)"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    modules = said.splitlines()[-1].split()
     assert modules[0] == "modules:"
     return HEAVY & set(modules)
+
+
+def brought_by(*arguments: str) -> set[str]:
+    return brought(COMMAND.format(arguments=", ".join(map(repr, arguments))))
 
 
 @pytest.mark.parametrize(
@@ -43,11 +45,16 @@ def brought(*arguments: str) -> set[str]:
     [("--help",), ("maps", "--help"), ("label", "--help"), ("bench", "attention", "--help")],
 )
 def test_help_does_not_wait_for_torch(arguments):
-    assert brought(*arguments) == set()
+    assert brought_by(*arguments) == set()
 
 
 def test_models_are_listed_without_torch():
-    assert brought("models") == set()
+    assert brought_by("models") == set()
+
+
+def test_a_text_is_read_without_the_libraries_for_pictures():
+    code = "import core.cli.maps, core.models.loading.by_name, core.models.text.loading"
+    assert brought(code).isdisjoint({"timm", "open_clip", "pandas"})
 
 
 def test_names_that_help_texts_list_are_those_there_are():
