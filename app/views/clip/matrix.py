@@ -73,7 +73,7 @@ def figure(view: ClipView, sides: Sides, order: Order, pair: str, value: str) ->
             sides.column_pictures[column] for column in columns if sides.column_pictures
         ],
         probability=None if shares is None else shares[np.ix_(rows, columns)],
-        shown=value,
+        quantity=value,
         symmetric=pair != PAIRS[0],
         palette=st.session_state["shared_palette"],
     )
