@@ -10,11 +10,11 @@ from app.views.lab.sweep.state import sweep_state
 from app.words import say
 
 SECTIONS = {"call": sweep_section.show, "model": model_section.show}
-STATES = {"call": sweep_state, "model": model_state}
+STATES = {"call": sweep_state(), "model": model_state()}
 
 st.title(say("lab_title"))
 section = chooser("lab_section", tuple(SECTIONS), "lab_section", "lab_section_")
 for other, state in STATES.items():  # two jobs of one visitor would wait for each other
-    if other != section and state().busy:
-        state().job.cancel()
+    if other != section and state.busy:
+        state.job.cancel()
 SECTIONS[section]()
