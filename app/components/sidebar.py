@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.services import runs
+from app.services.requests import RunRequest
 from app.words import plain, say
 from core.attention import MECHANISMS, unavailable
 from core.models import devices
@@ -67,11 +67,11 @@ def canvas_style(*, stale: bool = False) -> CanvasStyle:
     return CanvasStyle(st.session_state["shared_palette"], stale, {"stale": ""})
 
 
-def wanted(model: str, given: tuple[str, ...] | str) -> runs.Wanted:
-    """The visitor's input with the sidebar's choices."""
+def run_request(model: str, input: tuple[str, ...] | str) -> RunRequest:
+    """The visitor's input, texts or the key of a picture, with the sidebar's choices."""
     state = st.session_state
     # By the device itself: 'auto' and its choice share one model.
     device = str(devices.resolve(state["shared_device"]))
-    return runs.Wanted(
-        model.strip(), given, state["shared_mechanism"], device, state["shared_precision"]
+    return RunRequest(
+        model.strip(), input, state["shared_mechanism"], device, state["shared_precision"]
     )

@@ -9,8 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.charts.model import layer_drift_chart, page, written
-from app.services import background, runs
-from app.services.model_job import Running
+from app.services import loaders
+from app.services.jobs import job
+from app.services.jobs.job import Status
+from app.services.jobs.model import ModelJob
 from app.words import say
 from core import models
 from core.bench.model.drift import OutputDrift
@@ -42,24 +44,24 @@ def whole(open_page):
 
     yield opened
     for test in started:
-        if "lab_whole_running" in test.session_state:
-            test.session_state["lab_whole_running"].cancel()
-            assert test.session_state["lab_whole_running"].finished.wait(60)
+        if running(test) is not None:
+            running(test).cancel()
+            assert running(test).finished.wait(60)
 
 
 def group(test: AppTest, key: str):
     return next(item for item in test.button_group if item.key == key)
 
 
-def running(test: AppTest) -> Running:
-    return test.session_state["lab_whole_running"]
+def running(test: AppTest) -> ModelJob | None:
+    return test.session_state["lab_whole_state"].job
 
 
 def done(test: AppTest) -> AppTest:
     """The page when its run has ended; nothing looks at it by itself in here, as a browser does."""
     end = time.monotonic() + PATIENCE
     while not running(test).finished.wait(1):
-        running(test).look()
+        running(test).seen()
         assert time.monotonic() < end
     test.run()
     assert not test.exception
@@ -77,7 +79,9 @@ def captions(test: AppTest) -> str:
 
 def test_the_first_visit_ends_in_a_verdict_a_table_and_a_picture(whole):
     test = whole()
-    assert "lab_running" not in test.session_state  # the sweep of the other section did not start
+    assert (
+        test.session_state["lab_state"].job is None
+    )  # the sweep of the other section did not start
     test = done(test)
     assert not test.warning
     assert test.markdown[0].value.startswith("**In all layers of minilm, at ")
@@ -89,7 +93,7 @@ def test_the_first_visit_ends_in_a_verdict_a_table_and_a_picture(whole):
     assert cosines["Standard"] == pytest.approx(1, abs=1e-6)
     assert all(0 < cosines[name] < 0.999 for name in ("Linear", "Window 128", "Top 32"))
     assert len(test.get("plotly_chart")) == 1
-    assert len(running(test).whole.cells) == 6 * 5  # five of six mechanisms are not exact
+    assert len(running(test).study.cells) == 6 * 5  # five of six mechanisms are not exact
     assert [button.label for button in test.get("download_button")] == ["JSON", "CSV", "HTML"]
 
 
@@ -149,15 +153,15 @@ def test_cancel_ends_it_at_once_and_keeps_the_machine_free(whole):
     test.button(key="lab_whole_cancel").click().run()
     assert run.finished.wait(30)
     assert time.monotonic() - start < 30
-    assert not run.whole or not run.whole.finished
+    assert not run.study or not run.study.finished
     test.run()
-    assert say("lab_whole_cancelled" if run.whole else "lab_whole_nothing") in captions(test)
-    with runs.turns().turn(lambda ahead: pytest.fail("somebody is still before us")):
+    assert say("lab_whole_cancelled" if run.study else "lab_whole_nothing") in captions(test)
+    with loaders.turns().turn(lambda ahead: pytest.fail("somebody is still before us")):
         pass
 
 
 def test_a_second_visitor_waits_and_can_leave(whole):
-    with runs.turns().turn(lambda ahead: None):
+    with loaders.turns().turn(lambda ahead: None):
         test = small(whole)
         for _ in range(100):
             if running(test).ahead:
@@ -166,14 +170,14 @@ def test_a_second_visitor_waits_and_can_leave(whole):
         assert running(test).ahead == 1
         running(test).cancel()
         assert running(test).finished.wait(10)
-    assert running(test).whole is None
+    assert running(test).study is None
 
 
 def test_a_run_that_nobody_looks_at_ends(whole, monkeypatch):
-    monkeypatch.setattr(background, "UNSEEN", 0.0)
+    monkeypatch.setattr(job, "UNSEEN", 0.0)
     test = whole(lab_whole_text=LONG)
     assert running(test).finished.wait(PATIENCE)
-    assert running(test).cancelled
+    assert running(test).status is Status.CANCELLED
     test.run()
     assert {say("lab_whole_cancelled"), say("lab_whole_nothing")} & set(captions(test).split("\n"))
 
@@ -182,8 +186,8 @@ def test_the_other_section_ends_the_run_of_this_one(whole):
     test = whole(lab_whole_text=LONG)
     group(test, "lab_section").set_value("call").run()
     assert running(test).finished.wait(PATIENCE)
-    assert running(test).cancelled
-    test.session_state["lab_running"].cancel()
+    assert running(test).status is Status.CANCELLED
+    test.session_state["lab_state"].job.cancel()
 
 
 def drawn() -> go.Figure:
