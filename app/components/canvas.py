@@ -5,15 +5,13 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from app.components.canvas_script import WAITING
 from core.maps.regions import Region
-from core.picture.canvas.source import script, style
 from core.picture.canvas.views import Head, ViewData
 
 Callback = Callable[[], None]
 
-CANVAS = st.components.v2.component(
-    "headlight_canvas", js=f"{script()}\nexport default render;\n", css=style()
-)
+CANVAS = st.components.v2.component("headlight_canvas", js=WAITING)
 
 
 class PatchQuery(NamedTuple):

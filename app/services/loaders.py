@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from app.services import memory
 from app.services.requests import Callbacks, RunRequest
 from app.services.turns import Turns
 from core import models
@@ -41,6 +42,8 @@ def model_for(request: RunRequest, callbacks: Callbacks) -> Model | ClipModel:
         callbacks.on_progress("loading", 0.0)
         models.fetch(request.model, lambda share: callbacks.on_progress("fetching", share))
     model = loaded(*key)
+    if key not in loaded_before():
+        memory.set_aside()
     loaded_before().add(key)
     if request.mechanism is not None and MECHANISMS[request.mechanism].compiles:
         callbacks.on_progress("compiling", 0.0)
