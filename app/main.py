@@ -37,5 +37,7 @@ chosen = st.navigation(
 page.style()
 canvas_script.bring()
 with page.guarded():
-    sidebar.show()
+    lab = chosen.url_path == "lab"  # it measures all mechanisms, and draws maps of single calls
+    whole_model = lab and st.session_state.get("lab_section") == "model"
+    sidebar.show(mechanism=not lab, palette=not whole_model)
     chosen.run()

@@ -12,8 +12,8 @@ from functools import cache
 
 LOOK = 0.5  # seconds between looks
 QUIET = 0.1  # of a core: less than this means that nobody clicks
-PATIENCE = 20.0  # seconds that clicks can put a collection off: it is short, as models are set aside
-YOUNG = (2_000, 20)  # allocations before a collection of the youngest, and of these before the next
+PATIENCE = 20.0  # seconds that clicks can put a collection off
+YOUNG = (2_000, 20)  # allocations before a young collection; young ones before a middle one
 NEVER = 10**6  # the oldest are collected here alone
 
 

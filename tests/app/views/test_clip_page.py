@@ -206,10 +206,10 @@ def test_retrieval_ranks_the_pictures(open_page):
 
 def test_another_mechanism_says_what_it_changed(open_page):
     page = open_page("clip")
-    page.radio(key="shared_mechanism").set_value("linear").run()
+    page.selectbox(key="shared_mechanism").set_value("linear").run()
     assert not page.exception
     assert "of 4 pictures" in captions(page)
-    page.radio(key="shared_mechanism").set_value("standard").run()
+    page.selectbox(key="shared_mechanism").set_value("standard").run()
     assert "changes for 0 of 4" in captions(page)  # exact attention changes nothing
 
 

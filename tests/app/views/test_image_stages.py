@@ -66,7 +66,7 @@ def test_v3_what_looks_at_a_patch_lies_in_its_window(page):
 
 
 def test_a_mechanism_that_a_swin_cannot_take_is_explained(page):
-    page.sidebar.radio(key="shared_mechanism").set_value("linear").run()
+    page.sidebar.selectbox(key="shared_mechanism").set_value("linear").run()
     assert not page.exception
     assert len(page.warning) == 1
     assert say("stale") in captions(page)

@@ -68,11 +68,11 @@ def test_after_a_run_no_control_of_the_picture_runs_the_model(open_page, monkeyp
 
 def test_another_mechanism_shows_its_cost_against_the_model_s_own_and_back(open_page):
     page = open_page("text")
-    page.radio(key="shared_mechanism").set_value("linear").run()
+    page.selectbox(key="shared_mechanism").set_value("linear").run()
     assert not page.exception
     assert "linear (cpu)" in captions(page)
     assert "output cosine" in captions(page)
-    page.radio(key="shared_mechanism").set_value(None).run()
+    page.selectbox(key="shared_mechanism").set_value("own").run()
     assert "flash (cpu)" in captions(page)
     assert "output cosine" not in captions(page)
 
@@ -169,7 +169,7 @@ def test_the_sentence_stays_chosen_when_the_mechanism_changes(open_page):
     page = run_text(open_page("text"), "One two three.\nFour.")
     picker = next(group for group in page.button_group if "item" in (group.key or ""))
     picker.set_value(1).run()
-    page.radio(key="shared_mechanism").set_value("linear").run()
+    page.selectbox(key="shared_mechanism").set_value("linear").run()
     picker = next(group for group in page.button_group if "item" in (group.key or ""))
     assert picker.value == 1
 
