@@ -7,6 +7,7 @@ import streamlit as st
 
 from app.components.canvas_script import WAITING
 from core.maps.regions import Region
+from core.picture.canvas.packing import packed
 from core.picture.canvas.views import Head, ViewData
 
 Callback = Callable[[], None]
@@ -42,7 +43,8 @@ def head_map(
     Of a long text (`zoom_data`) `cell_of` reads the cell that was clicked, and `region_of` the
     region that is wanted.
     """
-    CANVAS(data=data, key=key, on_row_change=on_row_change, on_region_change=on_region_change)
+    how = {"on_row_change": on_row_change, "on_region_change": on_region_change}
+    CANVAS(data=packed(data), key=key, **how)
 
 
 def excerpt(data: ViewData, *, key: str, on_row_change: Callback = ignore) -> None:
