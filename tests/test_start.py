@@ -22,6 +22,8 @@ from websockets.sync.client import connect
 
 from app.words import say
 
+pytestmark = pytest.mark.browser
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 SECONDS_TO_START = 60

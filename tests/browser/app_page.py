@@ -1,13 +1,11 @@
 """The running app in a browser: opening a page, finding its canvases, counting what is sent."""
 
 from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
 PATIENCE = 90_000  # milliseconds: two cores, and a model may load first
-SCREENSHOTS = Path(__file__).parents[2] / "screenshots"  # not in git; for a person to look at
 
 
 class Visit:
@@ -54,17 +52,6 @@ class Visit:
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()
         canvas.click(position={"x": box["width"] * across, "y": box["height"] * down})
-
-    def shot(self, name: str) -> None:
-        """A picture of the whole page for a person to look at."""
-        SCREENSHOTS.mkdir(exist_ok=True)
-        main = self.page.get_by_test_id("stMain")
-        size = self.page.viewport_size
-        height = main.evaluate("(main) => main.scrollHeight")
-        self.page.set_viewport_size({"width": size["width"], "height": min(4000, height + 80)})
-        self.page.wait_for_timeout(700)
-        self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
-        self.page.set_viewport_size(size)
 
     def scrolls_sideways(self) -> bool:
         return self.page.evaluate(

@@ -12,7 +12,6 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from core import models
 from core.picture.canvas.encode import encode_each
 from core.picture.canvas.views import Photo, ViewData, mosaic_data
 from core.picture.files.html import offline_html
@@ -43,10 +42,9 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def visit(chromium: Browser, tmp_path_factory) -> Iterator[Callable[..., Visit]]:
+def visit(chromium: Browser, fetched, tmp_path_factory) -> Iterator[Callable[..., Visit]]:
     """Opens pages of one running app; no page may fail or ask another host for anything."""
-    if not all(models.ready(name) for name in ("minilm", "focus-vit", "clip-mini")):
-        pytest.skip("the weights are not here: make weights")
+    fetched("minilm", "focus-vit", "clip-mini")
     visits: list[Visit] = []
     command = [sys.executable, "-m", "streamlit", "run", "app/main.py"]
     with started(command, ROOT, tmp_path_factory.mktemp("app") / "log") as address:

@@ -8,8 +8,6 @@ from core.picture.canvas.source import script
 from core.picture.canvas.views import CanvasStyle, Head, map_data, sentence_data
 from tests.browser.canvas_page import FIRST, TOKENS, cell, colour, plain, states, tile
 
-pytestmark = pytest.mark.browser
-
 SIZE = len(TOKENS)
 
 

@@ -9,8 +9,6 @@ from core.picture.canvas.views import CanvasStyle, heat_data, tokens_data
 from core.picture.colours.palettes import ON_DARK, diverging_table
 from tests.browser.canvas_page import FIRST, colour, plain
 
-pytestmark = pytest.mark.browser
-
 TOKENS = ["␣a", "␣</script>", "␣שלום"]
 
 

@@ -7,8 +7,6 @@ from core.picture.canvas.encode import encode_map
 from core.picture.canvas.views import Head, map_data, patches_data, sentence_data
 from tests.browser.canvas_page import FIRST, TOKENS, plain, states, tile
 
-pytestmark = pytest.mark.browser
-
 
 def patches_of(photo, **options):
     rows = np.zeros((3, 2, 24), np.float32)

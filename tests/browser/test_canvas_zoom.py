@@ -12,8 +12,6 @@ from core.picture.canvas.zoom import zoom_data
 from core.types import Position
 from tests.browser.canvas_page import FIRST, cell, colour, plain, states
 
-pytestmark = pytest.mark.browser
-
 OF = (4096, 2048)
 REST = 400  # milliseconds after which a wish has been sent
 

@@ -10,8 +10,6 @@ from playwright.sync_api import Page, expect
 
 from tests.test_start import ROOT, started
 
-pytestmark = pytest.mark.browser
-
 SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})

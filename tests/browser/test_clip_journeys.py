@@ -5,16 +5,12 @@ import re
 
 import pandas as pd
 import pytest
-from PIL import Image
 from playwright.sync_api import Page, expect
 from skimage import data
 from skimage.io import imsave
 
 from app.words import say
-from tests.browser.app_page import PATIENCE, SCREENSHOTS, Visit
-from tests.test_start import ROOT
-
-pytestmark = pytest.mark.browser
+from tests.browser.app_page import PATIENCE, Visit
 
 
 def open_section(here: Visit, name: str) -> None:
@@ -42,15 +38,12 @@ def test_labels_a_cell_its_reason_and_another_mechanism(visit):
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text("first before second").first).to_be_visible(timeout=PATIENCE)
     here.settled()
-    here.shot("clip-zero-shot")
     open_section(here, "Matrix")
     expect(page.get_by_text(say("clip_click"))).to_be_visible(timeout=PATIENCE)
-    here.shot("clip-matrix")
     click_cell(page, 3, 1, (4, 3))  # the rocket, and its own label
     expect(page.get_by_text("Cosine of each patch with “a rocket”")).to_be_visible(timeout=PATIENCE)
     expect(here.canvas("coloured by ⁨cosine⁩")).to_be_visible()
     here.settled()
-    here.shot("clip-why")
     page.get_by_text("relevance", exact=True).first.click()
     expect(page.get_by_text("Relevance of each patch for")).to_be_visible(timeout=PATIENCE)
     page.get_by_text("part in the score", exact=True).click()
@@ -58,7 +51,6 @@ def test_labels_a_cell_its_reason_and_another_mechanism(visit):
     here.choose_mechanism("Linear")
     expect(page.get_by_text("in both towers, the first label")).to_be_visible(timeout=PATIENCE)
     here.settled()
-    here.shot("clip-linear")
 
 
 def test_own_pictures_are_ranked_and_all_scores_are_taken_away(visit, tmp_path, chromium):
@@ -78,7 +70,6 @@ def test_own_pictures_are_ranked_and_all_scores_are_taken_away(visit, tmp_path, 
     page.get_by_role("textbox", name="Words").fill("a cup of coffee")
     page.get_by_role("textbox", name="Words").press("Enter")
     expect(page.get_by_text(re.compile(r"^1 · my coffee"))).to_be_visible(timeout=PATIENCE)
-    here.shot("clip-retrieval")
     with page.expect_download(timeout=PATIENCE) as download:
         page.get_by_role("button", name="CSV").last.click()
     text = download.value.path().read_text(encoding="utf-8-sig")
@@ -102,7 +93,6 @@ def test_no_section_scrolls_sideways(visit, width, scheme):
     for section in ("Zero-shot", "Matrix", "Why", "Retrieval"):
         open_section(here, section)
         here.page.wait_for_timeout(800)
-        here.shot(f"clip-{section.lower()}-{width}-{scheme}")
         assert not here.scrolls_sideways()
 
 
@@ -113,12 +103,3 @@ def test_the_link_opens_the_same_labels(visit):
         "one thing\nanother"
     )
     assert "labels=" in page.url
-
-
-def test_screenshot_for_the_readme(visit, request):
-    here = visit("clip")
-    open_section(here, "Why")
-    here.shot("readme-clip")
-    if request.config.getoption("--keep-screenshot"):
-        with Image.open(SCREENSHOTS / "readme-clip.png") as whole:
-            whole.crop((0, 0, 1280, 1080)).save(ROOT / "assets" / "clip.png")

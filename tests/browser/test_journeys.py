@@ -1,18 +1,13 @@
 """Journeys through the running app in a real browser, with the real offline models."""
 
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 from skimage import data, io
 
-from core.models.files import weights
-from tests.browser.app_page import PATIENCE, SCREENSHOTS
-from tests.test_start import ROOT
+from tests.browser.app_page import PATIENCE
 
-pytestmark = pytest.mark.browser
 OWN, LINEAR = "the model's own", "Linear"
 
 
@@ -44,7 +39,6 @@ def test_a_sentence_a_head_a_token_and_another_mechanism(visit):
     expect(page.get_by_text("output cosine")).to_be_visible(timeout=PATIENCE)
     here.settled()
     assert page.get_by_text("looks most at").inner_text().startswith(pinned)
-    here.shot("text-linear")
     here.choose_mechanism(OWN)
     expect(page.get_by_text("output cosine")).to_have_count(0, timeout=PATIENCE)
     expect(page.get_by_text("flash (cpu)")).to_be_visible()
@@ -73,7 +67,6 @@ def test_a_photo_a_patch_and_the_other_direction(visit, tmp_path):
     expect(chosen).to_be_visible(timeout=PATIENCE)
     page.get_by_text("is looked at by").click()
     expect(page.get_by_text(re.compile("what looks at"))).to_be_visible(timeout=PATIENCE)
-    here.shot("image-tall")
 
 
 def test_hover_makes_no_round_trip_and_choosing_a_head_of_a_picture_sends_little(visit):
@@ -114,7 +107,6 @@ def test_a1_a_long_text_sends_thumbnails_and_one_map(visit):
     expect(page.get_by_text("512 tokens ·")).to_be_visible(timeout=PATIENCE)
     here.settled()
     assert sum(here.received) < 300_000
-    here.shot("text-long")
     here.quiet()
     here.received.clear()
     here.canvas("All heads").focus()
@@ -144,7 +136,6 @@ def test_the_offline_page_of_a_head_opens_without_a_network(visit, chromium, tmp
 @pytest.mark.parametrize("path", ["", "image"])
 def test_nothing_scrolls_sideways(visit, path, width, scheme):
     here = visit(path, width=width, scheme=scheme)
-    here.shot(f"{path or 'text'}-{width}-{scheme}")
     assert not here.scrolls_sideways()
 
 
@@ -157,9 +148,8 @@ def test_shared_choices_stay_when_the_page_changes(visit):
     expect(here.page.get_by_text("linear (cpu)")).to_be_visible(timeout=PATIENCE)
 
 
-def test_a_long_text_of_a_deep_model_is_drawn_with_a_cancel(visit):
-    if not weights.ready("smollm2"):
-        pytest.skip("the weights of smollm2 are not here: make weights")
+def test_a_long_text_of_a_deep_model_is_drawn_with_a_cancel(visit, fetched):
+    fetched("smollm2")
     here = visit()
     page = here.page
     page.get_by_role("textbox", name="Your sentences").fill("a mill by the sea " * 160)
@@ -171,12 +161,10 @@ def test_a_long_text_of_a_deep_model_is_drawn_with_a_cancel(visit):
     )
     here.settled()
     assert "30" in here.canvas("All heads").get_attribute("aria-label")
-    here.shot("text-deep")
 
 
-def test_cancel_stops_a_long_run_and_keeps_the_text(visit):
-    if not weights.ready("smollm2"):
-        pytest.skip("the weights of smollm2 are not here: make weights")
+def test_cancel_stops_a_long_run_and_keeps_the_text(visit, fetched):
+    fetched("smollm2")
     here = visit()
     page = here.page
     text = "long ago and far away there was a mill " * 800
@@ -189,10 +177,3 @@ def test_cancel_stops_a_long_run_and_keeps_the_text(visit):
     assert page.get_by_role("textbox", name="Your sentences").input_value() == text
     # The queue is free again: another visitor gets a result.
     assert visit().headings() == ["All heads", "Layer 3, head 1"]
-
-
-def test_screenshot_for_the_readme(visit, request):
-    here = visit()
-    here.shot("readme")
-    if request.config.getoption("--keep-screenshot"):
-        shutil.copyfile(SCREENSHOTS / "readme.png", Path(ROOT) / "assets" / "screenshot.png")

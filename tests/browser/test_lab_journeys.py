@@ -6,15 +6,11 @@ from collections.abc import Callable
 
 import psutil
 import pytest
-from PIL import Image
 from playwright.sync_api import Page, expect
 
 from app.words import say
-from tests.browser.app_page import PATIENCE, SCREENSHOTS, Visit
-from tests.test_start import ROOT
+from tests.browser.app_page import PATIENCE, Visit
 
-pytestmark = pytest.mark.browser
-README_HEIGHT = 1760  # the row of maps is the last that the picture shows
 CURVE = 'document.querySelector(".js-plotly-plot")'
 
 
@@ -103,7 +99,6 @@ def test_a_sweep_grows_is_cancelled_and_runs_again_on_a_sentence(visit):
     expect(maps).to_have_count(3, timeout=PATIENCE)  # softmax, linear, favor
     expect(page.get_by_text(re.compile(r"total variation 0\.[1-9]"))).to_have_count(2)
     assert gone()
-    lab.shot("lab-sentence")
 
 
 def test_a_reload_in_the_middle_ends_the_process(visit):
@@ -124,16 +119,6 @@ def test_a_reload_in_the_middle_ends_the_process(visit):
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light"), (390, "dark")])
 def test_nothing_scrolls_sideways(visit, width, scheme):
     here = opened(visit, width=width, scheme=scheme)
-    here.page.wait_for_timeout(800)
-    here.shot(f"lab-{width}-{scheme}")
-    assert not here.scrolls_sideways()
-
-
-def test_screenshot_for_the_readme(visit, request):
-    here = opened(visit)
     expect(here.page.locator('canvas[aria-label*="Attention map"]')).to_have_count(3)
     here.page.wait_for_timeout(800)
-    here.shot("readme-lab")
-    if request.config.getoption("--keep-screenshot"):
-        with Image.open(SCREENSHOTS / "readme-lab.png") as whole:
-            whole.crop((0, 0, 1280, README_HEIGHT)).save(ROOT / "assets" / "lab.png")
+    assert not here.scrolls_sideways()

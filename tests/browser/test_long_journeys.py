@@ -13,7 +13,7 @@ import core
 from core import models
 from tests.browser.app_page import PATIENCE, Visit
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.slow
 TOKENS, HEAD = 8_192, 4
 FORWARD = 900_000  # milliseconds: half a minute on two idle cores
 
@@ -85,20 +85,17 @@ def press(here: Visit, name: str, count: int = 1) -> None:
     expect(here.page.get_by_text("coming …")).to_have_count(0, timeout=PATIENCE)
 
 
-def test_a_map_of_8192_tokens_is_zoomed_into_exact_weights(visit, file):
-    if not models.ready("smollm2"):
-        pytest.skip("the weights of smollm2 are not here: make weights")
+def test_a_map_of_8192_tokens_is_zoomed_into_exact_weights(visit, file, fetched):
+    fetched("smollm2")
     here = visit()
     page = here.page
     read_file(here, file)
     expect(page.get_by_text("largest weight of each 16 x 16 positions")).to_be_visible()
-    here.shot("text-8192")
     here.received.clear()
     press(here, "Zoom in to single weights")
     expect(page.get_by_text(re.compile("positions .* exact"))).to_be_visible(timeout=PATIENCE)
     here.quiet()
     assert max(here.received) <= 300_000
-    here.shot("text-8192-tile")
     press(here, "Zoom in", 2)
     here.quiet()
     told = here.canvas("Attention map").evaluate(FRAME)
@@ -123,4 +120,3 @@ def test_a_map_of_8192_tokens_is_zoomed_into_exact_weights(visit, file):
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(1500)
     assert not here.scrolls_sideways()
-    here.shot("text-8192-390-dark")

@@ -4,7 +4,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.words import say
-from core import models
 
 PATIENCE = 180.0
 TEXT = "The keys to the cabinet are here."
@@ -19,10 +18,9 @@ def captions(page: AppTest) -> str:
 
 
 @pytest.fixture
-def lab(open_page):
+def lab(open_page, fetched, sweeps_here):
     """The page, its first run ended, with the two cheapest mechanisms chosen."""
-    if not all(map(models.ready, ("minilm", "focus-vit"))):
-        pytest.skip("the weights are not here: make weights")
+    fetched("minilm", "focus-vit")
     page = open_page("lab")
     page.session_state["lab_state"].job.cancel()
     page.session_state["lab_state"].job.finished.wait(20)

@@ -80,7 +80,7 @@ def test_the_estimate_follows_the_choices_before_anything_runs(lab):
     assert running(page) is before
 
 
-def test_lengths_of_ones_own(lab):
+def test_lengths_of_ones_own(sweeps_here, lab):
     page = choose(lab, "flash", "linear", heads=2, dim=16)
     page.text_input(key="lab_lengths").set_value("50, 333 100")
     page.button(key="lab_run").click().run()
@@ -119,11 +119,16 @@ def test_absurd_numbers_are_named_and_kept(lab, name, number):
     assert page.number_input(key=f"lab_{name}").value == number
 
 
-def test_what_would_not_fit_is_refused_before_it_runs(lab):
+def test_what_would_not_fit_is_refused_before_it_runs(lab, monkeypatch):
+    monkeypatch.setattr("core.bench.sweep.estimate.free_bytes", lambda device: 8e9)
+    before = running(lab)
     page = ask(lab, "standard", heads=1024, batch=1024)
     assert not page.exception
-    assert len(page.warning) == 1
-    assert "memory" in page.warning[0].value or "minutes" in page.warning[0].value
+    (warning,) = (each.value.replace("\\", "") for each in page.warning)
+    # One matrix of scores alone is 1024 x 1024 x 512 x 512 x 4 bytes: 1.1 TB.
+    assert warning.startswith("Standard at 512 positions would take about ")
+    assert "TB of memory; 8.0 GB are free." in warning
+    assert running(page) is before
 
 
 def test_no_mechanism_is_explained(lab):

@@ -22,7 +22,7 @@ def run_text(page: AppTest, text: str) -> AppTest:
     return page.button(key="text_run").click().run()
 
 
-def test_opens_on_a_finished_result(open_page):
+def test_opens_on_a_finished_result(open_page, real_cost):
     page = open_page("text")
     assert not page.exception
     assert page.title[0].value == say("text_title")
@@ -66,7 +66,7 @@ def test_after_a_run_no_control_of_the_picture_runs_the_model(open_page, monkeyp
     assert "by word" in captions(page)
 
 
-def test_another_mechanism_shows_its_cost_against_the_model_s_own_and_back(open_page):
+def test_another_mechanism_shows_its_cost_against_the_model_s_own_and_back(open_page, real_cost):
     page = open_page("text")
     page.selectbox(key="shared_mechanism").set_value("linear").run()
     assert not page.exception

@@ -52,6 +52,7 @@ class TestCompiled:
             ours = FLEX.attend(*tensors, is_causal=True)
         torch.testing.assert_close(ours, expected(*tensors, is_causal=True), atol=1e-5, rtol=1e-5)
 
+    @pytest.mark.slow
     def test_a_mask_that_adds_numbers_hides_pairs_and_leaves_a_row_blind(self):
         tensors = inputs(149, 211)
         rng = torch.Generator().manual_seed(1)
@@ -66,6 +67,7 @@ class TestCompiled:
         rest = torch.arange(149) != 5
         torch.testing.assert_close(blind[:, :, rest], theirs[:, :, rest], atol=1e-5, rtol=1e-5)
 
+    @pytest.mark.slow
     def test_a_second_length_compiles_nothing(self):
         # 4 and 8 blocks: a number that another axis has too would be taken for that axis.
         FLEX.attend(*inputs(500, 500))
@@ -74,6 +76,7 @@ class TestCompiled:
         FLEX.attend(*inputs(900, 900))
         assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == before
 
+    @pytest.mark.slow
     def test_no_matrix_of_all_pairs_is_held(self):
         tensors = inputs(2000, 2000, heads=1, kv_heads=1)
         FLEX.attend(*tensors)

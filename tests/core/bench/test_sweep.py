@@ -28,10 +28,17 @@ from core.bench.sweep.plan import Plan
 from core.bench.sweep.saved import from_json, of_kind, save, to_json
 from core.bench.sweep.sweep import Sweep
 from core.errors import InputError, MechanismError
+from tests.core.bench import stand_in
 
 TINY = Plan(mechanisms=("flash", "linear"), lengths=(16, 32), heads=2, dim=8, rounds=5, threads=1)
 # Long enough to be ended in the middle on any machine.
 LONG = replace(TINY, lengths=(2048,), rounds=1000, most_seconds=1e9)
+
+
+@pytest.fixture
+def quick_child(monkeypatch):
+    """For what the parent does: its children measure nothing and are there at once."""
+    stand_in.put(monkeypatch)
 
 
 def children():
@@ -83,7 +90,7 @@ def test_a_tiny_sweep_tells_everything_and_leaves_nothing_behind(tmp_path):
     assert kept.messages[0].versions["torch"] == torch.__version__.split("+")[0]
 
 
-def test_cancel_in_the_middle_ends_the_child_and_keeps_what_came(tmp_path):
+def test_cancel_in_the_middle_ends_the_child_and_keeps_what_came(quick_child, tmp_path):
     out = tmp_path / "results.json"
     run = Sweep(LONG, out)
     seen = []
@@ -101,7 +108,7 @@ def test_cancel_in_the_middle_ends_the_child_and_keeps_what_came(tmp_path):
     assert len(of_kind(kept.messages, Accuracy)) == 2
 
 
-def test_leaving_the_loop_ends_the_child():
+def test_leaving_the_loop_ends_the_child(quick_child):
     run = Sweep(LONG)
     results = iter(run)
     next(results)
@@ -118,14 +125,14 @@ def test_cancelled_before_the_start_it_never_starts():
     assert run._child is None
 
 
-def test_a_sweep_runs_once():
+def test_a_sweep_runs_once(quick_child):
     run = Sweep(TINY)
     next(iter(run))
     with pytest.raises(ValueError, match="this one has"):
         list(run)
 
 
-def test_a_child_that_is_killed_is_told_as_such():
+def test_a_child_that_is_killed_is_told_as_such(quick_child):
     run = Sweep(LONG)
     results = iter(run)
     next(results)
@@ -155,7 +162,7 @@ def test_a_child_does_not_outlive_its_parent():
     results.close()
 
 
-def test_a_file_that_cannot_be_written_is_told(tmp_path):
+def test_a_file_that_cannot_be_written_is_told(quick_child, tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         list(Sweep(TINY, tmp_path / "nowhere" / "results.json"))
 

@@ -23,16 +23,14 @@ def _no_hub(monkeypatch):
 
 
 @pytest.fixture
-def minilm():
-    if not weights.ready("minilm"):
-        pytest.skip("the weights of minilm are not in the cache")
+def minilm(fetched):
+    fetched("minilm")
     return "minilm"
 
 
 @pytest.fixture
-def picture(tmp_path):
-    if not weights.ready("focus-vit"):
-        pytest.skip("the weights of focus-vit are not in the cache")
+def picture(fetched, tmp_path):
+    fetched("focus-vit")
     path = tmp_path / "cat.png"
     # 4 times as wide as high: 37 x 9 patches, a quarter of the work.
     sample_picture("chelsea").pixels.resize((160, 40)).save(path)

@@ -26,7 +26,29 @@ LAYERS = {
     "pooling": lambda mechanism: AttentionPooling(DIM, HEADS, mechanism=mechanism),
     "mean query": lambda mechanism: MeanQueryPooling(DIM, HEADS, (2, 3), mechanism=mechanism),
 }
-PAIRS = [(layer, inner) for layer in LAYERS for inner in (None, *RUNNABLE)]
+INNER = (None, *RUNNABLE)
+PAIRS = [(layer, inner) for layer in LAYERS for inner in INNER]
+
+
+# Each layer with each mechanism of the capture, over another one of its own each time; CROSSED has
+# every pair of the two. What is left of the products is slow.
+ROUTED = [
+    pytest.param(
+        name, inner, outer,
+        marks=[] if (row + column) % len(INNER) == 2 * place else pytest.mark.slow,
+    )
+    for place, name in enumerate(LAYERS)
+    for row, inner in enumerate(INNER)
+    for column, outer in enumerate(RUNNABLE)
+]  # fmt: skip
+CROSSED = [
+    pytest.param(
+        inner, outer, causal, marks=[] if (row + column) % 2 == causal else pytest.mark.slow
+    )
+    for row, inner in enumerate(INNER)
+    for column, outer in enumerate(INNER)
+    for causal in (False, True)
+]
 
 
 def built(name, mechanism):
@@ -62,8 +84,7 @@ def test_a_layers_own_mechanism_runs_alike_and_is_recorded(name, mechanism):
     assert trace.kernels == f"{mechanism or 'flash'} (cpu)"
 
 
-@pytest.mark.parametrize(("name", "mechanism"), PAIRS)
-@pytest.mark.parametrize("outer", RUNNABLE)
+@pytest.mark.parametrize(("name", "mechanism", "outer"), ROUTED)
 def test_the_captures_mechanism_goes_before_the_layers(name, mechanism, outer):
     expected = output_of(*built(name, outer))
     layer, x = built(name, mechanism)
@@ -73,9 +94,7 @@ def test_the_captures_mechanism_goes_before_the_layers(name, mechanism, outer):
     assert {call.mechanism for call in trace.calls} == {outer}
 
 
-@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
-@pytest.mark.parametrize("outer", [None, *RUNNABLE])
-@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize(("mechanism", "outer", "is_causal"), CROSSED)
 def test_the_map_of_the_capture_is_the_weights_that_the_layer_returns(mechanism, outer, is_causal):
     layer, x = built("multi", mechanism)
     mask = padding_mask(torch.tensor([POSITIONS, 4]), POSITIONS)
@@ -97,7 +116,7 @@ def test_linear_maps_of_a_layer_are_its_own_formula():
     torch.testing.assert_close(maps(trace.calls[0])[:, 0], scores / scores.sum(-1, keepdim=True))
 
 
-@pytest.mark.parametrize("mechanism", [None, *RUNNABLE])
+@pytest.mark.parametrize("mechanism", INNER)
 def test_t3_a_blind_row_is_recorded_as_blind(mechanism):
     layer, x = built("multi", mechanism)
     mask = padding_mask(torch.tensor([POSITIONS, 0]), POSITIONS)

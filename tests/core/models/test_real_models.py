@@ -1,6 +1,5 @@
 """Real weights: maps rebuilt from what the fast kernels were given equal the eager twins' own."""
 
-import pytest
 import timm
 import torch
 from transformers import AutoModel, AutoModelForCausalLM
@@ -15,11 +14,6 @@ from core.models.vision.images import sample_picture
 from core.models.vision.model import load_focus_vit
 
 TEXT = "The animal didn't cross the street because it was too tired."
-
-
-def needs(name):
-    if not weights.ready(name):
-        pytest.skip(f"the weights of {name} are not in the cache")
 
 
 def check_maps(run, eager_maps):
@@ -44,8 +38,8 @@ def eager_text_maps(auto_class, folder, run):
         return twin(**run.prepared.tensors, output_attentions=True).attentions
 
 
-def test_minilm_shows_the_maps_of_its_eager_twin():
-    needs("minilm")
+def test_minilm_shows_the_maps_of_its_eager_twin(fetched):
+    fetched("minilm")
     run = load("minilm", device="cpu").run(TEXT)
     assert (len(run.trace.calls), run.trace.calls[0].heads) == (6, 12)
     eager = eager_text_maps(AutoModel, weights.fetch("minilm"), run)
@@ -54,8 +48,8 @@ def test_minilm_shows_the_maps_of_its_eager_twin():
     assert run.trace.kernels == "flash (cpu)"
 
 
-def test_smollm2_shows_the_maps_of_its_eager_twin_and_shares_key_value_heads():
-    needs("smollm2")
+def test_smollm2_shows_the_maps_of_its_eager_twin_and_shares_key_value_heads(fetched):
+    fetched("smollm2")
     run = load("smollm2", device="cpu").run(TEXT)
     assert (len(run.trace.calls), run.trace.calls[0].heads) == (30, 9)
     eager = eager_text_maps(AutoModelForCausalLM, smollm2.unpacked(), run)
@@ -65,8 +59,8 @@ def test_smollm2_shows_the_maps_of_its_eager_twin_and_shares_key_value_heads():
         assert [call.kv_head(head) for head in range(9)] == [head // 3 for head in range(9)]
 
 
-def test_focus_vit_shows_the_maps_of_its_eager_twin():
-    needs("focus-vit")
+def test_focus_vit_shows_the_maps_of_its_eager_twin(fetched):
+    fetched("focus-vit")
     # 16 patches on the longer side: an eager map of 37 x 37 patches takes a hundred times as much.
     run = load_focus_vit(long_side=224).run(sample_picture("chelsea"))
     assert (len(run.trace.calls), run.trace.calls[0].heads) == (12, 6)
@@ -82,9 +76,9 @@ def test_focus_vit_shows_the_maps_of_its_eager_twin():
     check_maps(run, given)
 
 
-def test_focus_vit_maps_at_518_px_equal_the_eager_formula_on_the_same_queries_and_keys():
+def test_focus_vit_maps_at_518_px_equal_the_eager_formula_on_the_same_queries_and_keys(fetched):
     """Two forward passes hand a layer q and k that differ by rounding; here both read the same."""
-    needs("focus-vit")
+    fetched("focus-vit")
     run = load_focus_vit().run(sample_picture("chelsea"))
     for call in run.trace.calls:
         eager = ((call.query * call.scale) @ call.key.mT).softmax(dim=-1)[0]

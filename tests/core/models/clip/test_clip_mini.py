@@ -18,7 +18,6 @@ from core.models.clip_mini.head import Head, HeadConfig
 from core.models.clip_mini.lite0 import ARCHITECTURE, renamed
 from core.models.clip_mini.training.evaluation import Photographs, photograph_ranks
 from core.models.clip_mini.trunk import NAME, Trunk
-from core.models.files import weights
 from tests.core.attention.runnable import RUNNABLE
 
 CONFIG = HeadConfig(features=1280, width=22, heads=2, dim=17)
@@ -40,10 +39,8 @@ def pixels():
 
 
 @pytest.fixture(scope="module")
-def parts():
-    for name in ("lite0", "minilm"):
-        if not weights.ready(name):
-            pytest.skip(f"the weights of {name} are not in the cache")
+def parts(fetched):
+    fetched("clip-mini")
     return clip_mini.build()
 
 

@@ -194,8 +194,8 @@ def test_every_source_is_pinned_and_takes_no_code(name):
     assert source.licence in ("Apache-2.0", "MIT")
 
 
-@pytest.mark.skipif(not ready("focus-vit"), reason="the weights of focus-vit are not fetched")
-def test_focus_vit_features_equal_those_of_the_onnx_file():
+def test_focus_vit_features_equal_those_of_the_onnx_file(fetched):
+    fetched("focus-vit")
     photograph = sample_picture("chelsea").pixels.resize((518, 518), Image.Resampling.BICUBIC)
     pixels = np.asarray(photograph, dtype=np.float32).transpose(2, 0, 1)[None] / 255
     mean, std = (np.array(part, dtype=np.float32).reshape(1, 3, 1, 1) for part in (

@@ -8,23 +8,21 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 
 from core.errors import InputError
-from core.models.files import hub, weights
+from core.models.files import hub
 from core.models.text import loading
 from core.models.text.model import TextModel
 from tests.core.models.text.tiny_text import CAT, labels
 
 
 @pytest.fixture(scope="module")
-def minilm() -> TextModel:
-    if not weights.ready("minilm"):
-        pytest.skip("the weights of minilm are not in the cache")
+def minilm(fetched) -> TextModel:
+    fetched("minilm")
     return loading.load_minilm()
 
 
 @pytest.fixture(scope="module")
-def smollm2() -> TextModel:
-    if not weights.ready("smollm2"):
-        pytest.skip("the weights of smollm2 are not in the cache")
+def smollm2(fetched) -> TextModel:
+    fetched("smollm2")
     return loading.load_smollm2()
 
 

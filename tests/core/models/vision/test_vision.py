@@ -11,7 +11,6 @@ from timm.models.deit import VisionTransformerDistilled
 
 from core import maps
 from core.errors import InputError
-from core.models.files import weights
 from core.models.vision.images import Picture, sample_picture
 from core.models.vision.model import VisionModel, load_focus_vit
 from core.models.vision.preprocess import preprocessing
@@ -223,8 +222,8 @@ def test_a_mechanism_runs_inside_the_model():
     torch.testing.assert_close(routed.output.hidden, own.output.hidden, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.skipif(not weights.ready("focus-vit"), reason="focus-vit is not fetched")
-def test_focus_vit_keeps_the_aspect_of_a_photograph():
+def test_focus_vit_keeps_the_aspect_of_a_photograph(fetched):
+    fetched("focus-vit")
     model = load_focus_vit(long_side=266)
     run = model.run(sample_picture("coffee"))
     assert run.prepared.geometry.grid == (13, 19)
