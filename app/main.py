@@ -20,8 +20,10 @@ starting = st.empty()
 if "torch" not in sys.modules:  # the first visitor waits for the libraries, and is told so
     starting.info(say("starting"), icon=":material/hourglass_top:")
 
-from app.components import page, sidebar  # noqa: E402
+from app.components import canvas_script, page, sidebar  # noqa: E402
+from app.services import memory  # noqa: E402
 
+memory.keep_watch()
 starting.empty()
 chosen = st.navigation(
     [
@@ -33,6 +35,9 @@ chosen = st.navigation(
     position="top",
 )
 page.style()
+canvas_script.bring()
 with page.guarded():
-    sidebar.show()
+    lab = chosen.url_path == "lab"  # it measures all mechanisms, and draws maps of single calls
+    whole_model = lab and st.session_state.get("lab_section") == "model"
+    sidebar.show(mechanism=not lab, palette=not whole_model)
     chosen.run()

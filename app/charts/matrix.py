@@ -42,14 +42,14 @@ def similarity_matrix(
     row_pictures: Sequence[str] = (),
     column_pictures: Sequence[str] = (),
     probability: Float[np.ndarray, "row column"] | None = None,
-    shown: Literal["cosine", "probability"] = "cosine",
+    quantity: Literal["cosine", "probability"] = "cosine",
     symmetric: bool = False,
     chosen: Cell | None = None,
     palette: str = "cividis",
 ) -> go.Figure:
     """Cosines as a heat map, its first row on top; pictures (data URLs) stand in for their names.
 
-    `values` are cosines. Where `probability` is given, hover tells both, and `shown` is which of
+    `values` are cosines. Where `probability` is given, hover tells both, and `quantity` is which of
     the two has the colours. Where it is `clickable`, a click gives `cell_of` the cell. `symmetric`:
     rows and columns are the same things, so the diagonal is 1 by itself and does not set the scale.
     It is at most 2 MB: of a matrix too large, blocks are drawn as one cell, as `pooled_note` says.
@@ -57,17 +57,17 @@ def similarity_matrix(
     Raises:
         ValueError: if probabilities are to be shown and there are none.
     """
-    if shown == "probability" and probability is None:
+    if quantity == "probability" and probability is None:
         raise ValueError("a probability for each cell was wanted; none came")
     steps = parts.steps_for(values.shape)
-    drawn = parts.pooled(values if shown == "cosine" else probability, steps)
+    drawn = parts.pooled(values if quantity == "cosine" else probability, steps)
     shown_rows = parts.axis_names(rows[:: steps.rows])
     shown_columns = parts.axis_names(columns[:: steps.columns])
     row_pictures = row_pictures[:: steps.rows]
     column_pictures = column_pictures[:: steps.columns]
-    figure = go.Figure(heat_map(drawn, shown_rows, shown_columns, shown, symmetric, palette))
+    figure = go.Figure(heat_map(drawn, shown_rows, shown_columns, quantity, symmetric, palette))
     if max(steps) > 1:
-        rough = say(f"chart_block_{shown}", rows=steps.rows, columns=steps.columns)
+        rough = say(f"chart_block_{quantity}", rows=steps.rows, columns=steps.columns)
         figure.update_traces(hovertemplate=rough)
     if clickable(values.shape):
         texts = cell_texts(values, rows, columns, probability, symmetric)
@@ -126,7 +126,7 @@ def heat_map(
     values: Float[np.ndarray, "row column"],
     rows: Sequence[str],
     columns: Sequence[str],
-    shown: str,
+    quantity: str,
     symmetric: bool,
     palette: str,
 ) -> go.Heatmap:
@@ -134,7 +134,7 @@ def heat_map(
     is_clickable = clickable(values.shape)
     low, high = limits(values, symmetric)
     gap = int(is_clickable and max(values.shape) <= APART)
-    number = "{:.2f}".format if shown == "cosine" else parts.percent
+    number = "{:.2f}".format if quantity == "cosine" else parts.percent
     has_room = is_clickable and len(columns) <= WRITTEN
     written = [[number(value) for value in row] for row in values.tolist()] if has_room else None
     return go.Heatmap(
@@ -144,9 +144,9 @@ def heat_map(
         zmin=low,
         zmax=high,
         colorscale=parts.colour_scale(palette),
-        colorbar=parts.colour_bar(low, high, shown),
+        colorbar=parts.colour_bar(low, high, quantity),
         hoverinfo="skip" if is_clickable else None,
-        hovertemplate=None if is_clickable else say(f"chart_cell_{shown}"),
+        hovertemplate=None if is_clickable else say(f"chart_cell_{quantity}"),
         text=written,
         texttemplate="%{text}" if written else None,
         xgap=gap,
@@ -157,8 +157,8 @@ def heat_map(
 def limits(values: Float[np.ndarray, "row column"], symmetric: bool) -> tuple[float, float]:
     """The ends of the colour scale."""
     leaves_out = symmetric and len(values) > 1
-    told = values[~np.eye(len(values), dtype=bool)] if leaves_out else values
-    return float(told.min()), float(told.max())
+    coloured = values[~np.eye(len(values), dtype=bool)] if leaves_out else values
+    return float(coloured.min()), float(coloured.max())
 
 
 def cell_marks(rows: Sequence[str], columns: Sequence[str], texts: Sequence[str]) -> go.Scatter:
@@ -190,8 +190,8 @@ def cell_texts(
     across = [parts.readable(column) for column in columns]
     pairs = [(parts.readable(row), column) for row in rows for column in across]
     return [
-        say(key, row=row, column=column, numbers=told)
-        for (row, column), told in zip(pairs, parts.numbers(values, probability), strict=True)
+        say(key, row=row, column=column, numbers=numbers)
+        for (row, column), numbers in zip(pairs, parts.numbers(values, probability), strict=True)
     ]
 
 
@@ -231,8 +231,8 @@ def bar_texts(
     spread: Float[np.ndarray, " label"] | None,
 ) -> list[str]:
     """What hover says of each label."""
-    told = zip(labels, parts.numbers(cosine, probability), strict=True)
-    texts = [say("chart_bar", label=parts.broken(label), numbers=text) for label, text in told]
+    bars = zip(labels, parts.numbers(cosine, probability), strict=True)
+    texts = [say("chart_bar", label=parts.broken(label), numbers=text) for label, text in bars]
     if spread is None:
         return texts
     spreads = spread.tolist()

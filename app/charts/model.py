@@ -20,25 +20,25 @@ TEXT = {"light": "#1f2430", "dark": "#e8eaee"}
 COLOURS = [[0, "rgba(232,89,12,0)"], [1, "rgba(232,89,12,0.72)"]]
 
 
-def layer_drift_chart(whole: ModelStudy, theme: str | None = "light") -> go.Figure:
+def layer_drift_chart(study: ModelStudy, theme: str | None = "light") -> go.Figure:
     """A heat map, the first layer on top; numbers are 1 - cosine.
 
     Args:
-        whole: what was measured.
+        study: what was measured.
         theme: 'light' or 'dark', of the page; None where it is not known yet.
     """
-    names = tuple(dict.fromkeys(cell.mechanism for cell in whole.cells))
-    calls = tuple(dict.fromkeys(cell.call for cell in whole.cells))
-    cells = {(cell.call, cell.mechanism): cell for cell in whole.cells}
+    names = tuple(dict.fromkeys(cell.mechanism for cell in study.cells))
+    calls = tuple(dict.fromkeys(cell.call for cell in study.cells))
+    cells = {(cell.call, cell.mechanism): cell for cell in study.cells}
     rows = [[cells[call, name] for name in names] for call in calls]
     columns = [MECHANISMS[name].title for name in names]
-    layers = [whole.layers[call].name for call in calls]
+    layers = [study.layers[call].name for call in calls]
     values = np.array([[drift(cell) for cell in row] for row in rows])
     highest = max(LEAST, float(np.nanmax(values, initial=0.0)))
     figure = go.Figure(
         go.Heatmap(
             z=values, x=columns, y=layers, zmin=0, zmax=highest, colorscale=COLOURS, xgap=1, ygap=1,
-            text=[[hover(whole, cell) for cell in row] for row in rows],
+            text=[[hover(study, cell) for cell in row] for row in rows],
             hovertemplate="%{text}<extra></extra>", hoverongaps=True,
             colorbar=scale(highest),
         )
@@ -61,10 +61,10 @@ def layer_drift_chart(whole: ModelStudy, theme: str | None = "light") -> go.Figu
     return figure
 
 
-def page(whole: ModelStudy) -> str:
+def page(study: ModelStudy) -> str:
     """The picture as a page that opens offline."""
-    figure = layer_drift_chart(whole)
-    title = say("lab_whole_title", model=whole.model)
+    figure = layer_drift_chart(study)
+    title = say("lab_whole_title", model=study.model)
     figure.update_layout(title={"text": parts.readable(title), "y": 0.99, "yanchor": "top"})
     figure.update_layout(margin_t=TOP + 40, height=figure.layout.height + 40)
     return figure.to_html(include_plotlyjs=True, config={"displayModeBar": False})
@@ -85,9 +85,9 @@ def written(cell: Cell) -> str:
     return f"{value:.3f}"
 
 
-def hover(whole: ModelStudy, cell: Cell) -> str:
+def hover(study: ModelStudy, cell: Cell) -> str:
     """The cell in words."""
-    layer = in_words((cell.call,), whole.layers).capitalize()
+    layer = in_words((cell.call,), study.layers).capitalize()
     title = MECHANISMS[cell.mechanism].title
     if cell.cosine is None:
         return say("lab_whole_cell_refused", layer=layer, mechanism=title)

@@ -120,10 +120,10 @@ def numbers(
     cosine: Float[np.ndarray, "*shape"], probability: Float[np.ndarray, "*shape"] | None
 ) -> list[str]:
     """What hover says of each value, in reading order."""
-    told = [say("chart_cosine", value=value) for value in cosine.ravel().tolist()]
+    cosines = [say("chart_cosine", value=value) for value in cosine.ravel().tolist()]
     if probability is None:
-        return told
-    both = zip(told, probability.ravel().tolist(), strict=True)
+        return cosines
+    both = zip(cosines, probability.ravel().tolist(), strict=True)
     return [f"{text}, {say('chart_probability', value=percent(share))}" for text, share in both]
 
 
@@ -164,7 +164,7 @@ def colour_scale(palette: str) -> list[list[Any]]:
     return [[step / 17, "rgb({}, {}, {})".format(*rgb)] for step, rgb in enumerate(colours)]
 
 
-def colour_bar(low: float, high: float, shown: str) -> dict[str, Any]:
+def colour_bar(low: float, high: float, quantity: str) -> dict[str, Any]:
     """Below the cells, where a narrow screen has room; numbers at both ends and between."""
     values = [low, (low + high) / 2, high]
     place = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "ypad": 8}
@@ -175,8 +175,10 @@ def colour_bar(low: float, high: float, shown: str) -> dict[str, Any]:
         "thickness": 8,
         "outlinewidth": 0,
         "tickvals": values,
-        "ticktext": [f"{value:.2f}" if shown == "cosine" else percent(value) for value in values],
-        "title": {"side": "bottom", "text": say(f"chart_{shown}_axis")},
+        "ticktext": [
+            f"{value:.2f}" if quantity == "cosine" else percent(value) for value in values
+        ],
+        "title": {"side": "bottom", "text": say(f"chart_{quantity}_axis")},
     }
 
 

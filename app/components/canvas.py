@@ -5,15 +5,14 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from app.components.canvas_script import WAITING
 from core.maps.regions import Region
-from core.picture.canvas.source import script, style
+from core.picture.canvas.packing import packed
 from core.picture.canvas.views import Head, ViewData
 
 Callback = Callable[[], None]
 
-CANVAS = st.components.v2.component(
-    "headlight_canvas", js=f"{script()}\nexport default render;\n", css=style()
-)
+CANVAS = st.components.v2.component("headlight_canvas", js=WAITING)
 
 
 class PatchQuery(NamedTuple):
@@ -44,7 +43,8 @@ def head_map(
     Of a long text (`zoom_data`) `cell_of` reads the cell that was clicked, and `region_of` the
     region that is wanted.
     """
-    CANVAS(data=data, key=key, on_row_change=on_row_change, on_region_change=on_region_change)
+    how = {"on_row_change": on_row_change, "on_region_change": on_region_change}
+    CANVAS(data=packed(data), key=key, **how)
 
 
 def excerpt(data: ViewData, *, key: str, on_row_change: Callback = ignore) -> None:

@@ -3,9 +3,11 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.services import runs
-from app.services.measuring import Measuring
-from app.services.runs import Kept
+from app.components.state import state_of
+from app.services.jobs.cost import CostJob, measurements
+from app.services.jobs.job import Status
+from app.services.requests import RunRequest
+from app.services.runs import RunResult
 from app.words import plain, say
 from core.bench.cost import Comparison, Cost
 from core.bench.timing import Spread
@@ -15,63 +17,63 @@ AGAIN = 0.7  # seconds between looks at a slow one
 SAME = 0.05  # a ratio of memory closer to 1 than this is no difference
 
 
-def show(kept: Kept, size: str, slot: DeltaGenerator, key: str) -> None:
+def show(result: RunResult, size: str, slot: DeltaGenerator, page: str) -> None:
     """One quiet line of what the run cost, measured beside the page if it has not been yet."""
-    state, wanted = st.session_state, kept.wanted
-    if state.get(f"{key}_unmeasured") == wanted:
-        slot.caption(say("cost_cancelled", model=plain(wanted.model), size=size))
+    state, request = state_of(page), result.request
+    if state.measuring_cancelled == request:
+        slot.caption(say("cost_cancelled", model=plain(request.model), size=size))
         return
-    measuring = runs.measuring_of(wanted)
+    job = measurements().find(request)
     # Run measures anew: the machine may have been busy the last time.
-    anew = state.pop(f"{key}_measure", False)
-    if measuring is None or measuring.stopped or anew:
-        measuring = runs.measure_anew(kept, lambda what, share: None)
-    state[f"{key}_measuring"] = wanted
-    measuring.finished.wait(PATIENCE)
+    anew, state.measure_anew = state.measure_anew, False
+    if job is None or job.status is Status.CANCELLED or anew:
+        job = measurements().make(request, result)
+    state.measured = request
+    job.finished.wait(PATIENCE)
     with slot.container(gap=None):
-        if not measuring.finished.is_set():
-            st.fragment(_watch, run_every=AGAIN)(measuring, wanted, key)
-        elif measuring.cost is None:
-            st.caption(plain(measuring.error or say("cost_failed")))
+        if not job.finished.is_set():
+            st.fragment(_watch, run_every=AGAIN)(job, request, page)
+        elif job.cost is None:
+            st.caption(plain(job.error or say("cost_failed")))
         else:
-            _lines(kept, measuring.cost, size)
+            _lines(result, job.cost, size)
 
 
-def leave(wanted: runs.Wanted, key: str) -> None:
+def leave(request: RunRequest, page: str) -> None:
     """End the measurement that this page began for another input: nobody waits for it now."""
-    before = st.session_state.get(f"{key}_measuring")
-    if before is not None and before != wanted:
-        measuring = runs.measuring_of(before)
-        if measuring is not None and not measuring.finished.is_set():
-            measuring.stop()
-            runs.measurements().drop(before)
+    before = state_of(page).measured
+    if before is not None and before != request:
+        job = measurements().find(before)
+        if job is not None and not job.finished.is_set():
+            job.cancel()
+            measurements().store.drop(before)
 
 
-def _watch(measuring: Measuring, wanted: runs.Wanted, key: str) -> None:
+def _watch(job: CostJob, request: RunRequest, page: str) -> None:
     """How far it is, and a Cancel; the page is shown again when it is done."""
-    cancelled = st.session_state.get(f"{key}_unmeasured") == wanted
-    if cancelled or measuring.finished.is_set():
+    state = state_of(page)
+    if state.measuring_cancelled == request or job.finished.is_set():
         st.rerun()
 
     def cancel() -> None:
-        st.session_state[f"{key}_unmeasured"] = wanted
-        measuring.stop()
+        state.measuring_cancelled = request
+        job.cancel()
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(say("measuring_share", share=measuring.share), width="content")
-        st.button(say("cancel"), key=f"{key}_cost_cancel", on_click=cancel, type="tertiary")
+        st.caption(say("measuring_share", share=job.share), width="content")
+        st.button(say("cancel"), key=f"{page}_cost_cancel", on_click=cancel, type="tertiary")
 
 
-def _lines(kept: Kept, cost: Cost, size: str) -> None:
-    st.caption(_cost_line(kept, cost, size), help=say("cost_help", passes=cost.passes))
+def _lines(result: RunResult, cost: Cost, size: str) -> None:
+    st.caption(_cost_line(result, cost, size), help=say("cost_help", passes=cost.passes))
     if cost.against_own is not None:
         st.caption(_against_line(cost.against_own), help=say("against_help"))
 
 
-def _cost_line(kept: Kept, cost: Cost, size: str) -> str:
+def _cost_line(result: RunResult, cost: Cost, size: str) -> str:
     return say(
         "cost",
-        model=plain(kept.wanted.model),
+        model=plain(result.request.model),
         size=size,
         kernel=cost.kernel,
         time=_time(cost.milliseconds, cost.passes),
@@ -122,8 +124,8 @@ def _verified(error: float | None) -> str:
     if error is None:
         return say("cost_unverified")
     # An ordinary hyphen would let the exponent fall to the next line.
-    shown = f"{error:.0e}".replace("-", "\u2011") if error else "0"
-    return say("cost_verified", error=shown)
+    number = f"{error:.0e}".replace("-", "\u2011") if error else "0"
+    return say("cost_verified", error=number)
 
 
 def _three(number: float) -> str:

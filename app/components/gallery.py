@@ -1,12 +1,14 @@
-"""Gallery: the visitor's own pictures, given on any page and kept for the session."""
+"""Gallery: the visitor's own pictures, there on every page that reads pictures."""
 
 import hashlib
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import streamlit as st
 
 from app.components import progress
 from app.components.paste import pasted_picture
+from app.components.state import state_of
 from app.services import pictures as services_pictures
 from app.services.pictures import PictureRef
 from app.words import plain, say
@@ -17,122 +19,123 @@ NAMED = 40  # pictures up to which each can be removed by its name
 SAMPLE = "sample/"  # no file's name holds a slash, so a sample and an upload never meet
 
 
-def add(key: str) -> None:
-    """Places to give pictures; what was given is there on every page that reads pictures."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        place = st.popover(say("image_add"), icon=":material/add_photo_alternate:")
-        # Outside of the popover: it listens for Ctrl+V on the whole page.
-        pasted = pasted_picture(f"{key}_paste")
-    with place:
-        files = st.file_uploader(
-            say("image_upload"),
-            accept_multiple_files=True,
-            key=f"{key}_upload",
-            on_change=lambda: take_uploads(key),
-            help=say("image_upload_help"),
-        )
-        if not files:  # a visit to another page empties the uploader, not the gallery
-            st.session_state[f"{key}_uploaded"] = {}
-        if st.toggle(say("image_camera"), key=f"{key}_camera_on"):
-            st.camera_input(
-                say("image_camera"), key=f"{key}_camera", on_change=lambda: take_photo(key)
-            )
-        if given():
-            if len(given()) <= NAMED:
-                st.pills(
-                    say("gallery_remove"), list(given()), format_func=plain, wrap=True,
-                    key=f"{key}_remove", on_change=lambda: remove(key),
-                )  # fmt: skip
-            st.button(say("image_forget"), key=f"{key}_forget", on_click=given().clear)
-    if pasted is not None:
-        keep("pasted.png", pasted)
-
-
-class Given(NamedTuple):
+class PictureFile(NamedTuple):
     """A file of the visitor's; the digest is taken once, as files are large."""
 
     data: bytes
     digest: str
 
 
-def given() -> dict[str, Given]:
-    """The visitor's own pictures by name, the newest last."""
-    return st.session_state.setdefault("gallery_given", {})
+@dataclass
+class Gallery:
+    """The visitor's own pictures by name, the newest last, and the one that came last."""
+
+    files: dict[str, PictureFile] = field(default_factory=dict)
+    newest: str | None = None
 
 
-def newest() -> str | None:
-    """The picture that was given last."""
-    return st.session_state.get("gallery_newest")
+def gallery() -> Gallery:
+    """The gallery of this visit."""
+    return st.session_state.setdefault("gallery", Gallery())
 
 
-def keep(name: str, data: bytes) -> str:
-    """Keep a picture under a name of its own, which is returned."""
+def show(page: str) -> None:
+    """Places to give pictures, and to let go of them."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        place = st.popover(say("image_add"), icon=":material/add_photo_alternate:")
+        # Outside of the popover: it listens for Ctrl+V on the whole page.
+        pasted = pasted_picture(f"{page}_paste")
+    own = gallery().files
+    with place:
+        uploads = st.file_uploader(
+            say("image_upload"),
+            accept_multiple_files=True,
+            key=f"{page}_upload",
+            on_change=lambda: take_uploads(page),
+            help=say("image_upload_help"),
+        )
+        if not uploads:  # a visit to another page empties the uploader, not the gallery
+            state_of(page).gallery.uploaded = {}
+        if st.toggle(say("image_camera"), key=f"{page}_camera_on"):
+            st.camera_input(
+                say("image_camera"), key=f"{page}_camera", on_change=lambda: take_photo(page)
+            )
+        if own:
+            if len(own) <= NAMED:
+                st.pills(
+                    say("gallery_remove"), list(own), format_func=plain, wrap=True,
+                    key=f"{page}_remove", on_change=lambda: remove(page),
+                )  # fmt: skip
+            st.button(say("image_forget"), key=f"{page}_forget", on_click=own.clear)
+    if pasted is not None:
+        add("pasted.png", pasted)
+
+
+def add(name: str, data: bytes) -> str:
+    """Take a picture under a name of its own, which is returned."""
     stem, dot, ending = name.rpartition(".")
-    number, free = 1, name
-    new = Given(data, hashlib.sha256(data).hexdigest())
-    while free in given() and given()[free] != new:
+    number, free, files = 1, name, gallery().files
+    new = PictureFile(data, hashlib.sha256(data).hexdigest())
+    while free in files and files[free] != new:
         number += 1
         free = f"{stem} {number}{dot}{ending}" if stem else f"{name} {number}"
-    given()[free] = new
-    st.session_state["gallery_newest"] = free
+    files[free] = new
+    gallery().newest = free
     return free
 
 
-def take_uploads(key: str) -> None:
+def take_uploads(page: str) -> None:
     """Take what the uploader holds, and let go of what was removed from it."""
-    state = st.session_state
-    files = {file.file_id: file for file in state[f"{key}_upload"]}
-    before = state.get(f"{key}_uploaded", {})
-    for gone in set(before) - set(files):
-        given().pop(before[gone], None)
-    kept = {
-        file_id: before.get(file_id) or keep(file.name, file.getvalue())
-        for file_id, file in files.items()
+    state = state_of(page).gallery
+    uploads = {file.file_id: file for file in st.session_state[f"{page}_upload"]}
+    for gone in set(state.uploaded) - set(uploads):
+        gallery().files.pop(state.uploaded[gone], None)
+    state.uploaded = {
+        file_id: state.uploaded.get(file_id) or add(file.name, file.getvalue())
+        for file_id, file in uploads.items()
     }
-    state[f"{key}_uploaded"] = kept
 
 
-def take_photo(key: str) -> None:
+def take_photo(page: str) -> None:
     """Take the picture of the camera."""
-    photo = st.session_state[f"{key}_camera"]
+    photo = st.session_state[f"{page}_camera"]
     if photo is not None:
-        keep("camera.jpg", photo.getvalue())
+        add("camera.jpg", photo.getvalue())
 
 
-def remove(key: str) -> None:
+def remove(page: str) -> None:
     """Let go of the picture whose name was clicked."""
-    name, st.session_state[f"{key}_remove"] = st.session_state[f"{key}_remove"], None
-    given().pop(name, None)
+    name, st.session_state[f"{page}_remove"] = st.session_state[f"{page}_remove"], None
+    gallery().files.pop(name, None)
 
 
-def opened(key: str) -> dict[str, PictureRef]:
-    """The pictures that can be shown; one sentence, once, for each that cannot."""
-    pictures, files = {}, list(given().items())
-    with progress.progress("", st.empty(), f"{key}_open") as (tell, _):
+def opened(page: str) -> dict[str, PictureRef]:
+    """The visitor's pictures that can be shown; one sentence, once, for each that cannot."""
+    pictures, files = {}, list(gallery().files.items())
+    with progress.progress("", st.empty(), f"{page}_open") as callbacks:
         for index, (name, file) in enumerate(files):
             if not services_pictures.is_known(file.digest, name):
-                tell("opening", index / len(files))
+                callbacks.on_progress("opening", index / len(files))
             try:
                 pictures[name] = services_pictures.picture_of(*file, name)
             except InputError as error:
                 st.warning(plain(error))
-                del given()[name]
+                del gallery().files[name]
     return pictures
 
 
-def pick(key: str) -> PictureRef:
+def pick(page: str) -> PictureRef:
     """One picture to look at: the newest of the visitor's, or a sample, until another is chosen."""
-    pictures, state = opened(key), st.session_state
-    names = [*pictures, *(SAMPLE + name for name in SAMPLES)]
-    if state.get(f"{key}_newest") != newest():
-        state[f"{key}_newest"] = state[f"{key}_pick"] = newest()
-    if state.get(f"{key}_pick") not in names:
-        state[f"{key}_pick"] = names[max(0, len(pictures) - 1)]
+    own, key = opened(page), f"{page}_pick"
+    names = [*own, *(SAMPLE + name for name in SAMPLES)]
+    state, newest = state_of(page).gallery, gallery().newest
+    if state.newest != newest:
+        state.newest = st.session_state[key] = newest
+    if st.session_state.get(key) not in names:
+        st.session_state[key] = names[max(0, len(own) - 1)]
     name = st.pills(
-        say("image_pick"), names, wrap=True, key=f"{key}_pick", persist_state="session",
+        say("image_pick"), names, wrap=True, key=key, persist_state="session",
         format_func=lambda name: SAMPLES.get(name.removeprefix(SAMPLE), plain(name)),
         required=True, label_visibility="collapsed",
     )  # fmt: skip
-    if name in pictures:
-        return pictures[name]
-    return services_pictures.sample(name.removeprefix(SAMPLE))
+    return own[name] if name in own else services_pictures.sample(name.removeprefix(SAMPLE))

@@ -17,6 +17,8 @@ def style() -> None:
         """<style>
         .stMainBlockContainer { padding: 4.2rem 2rem 3rem; max-width: 1500px; }
         @media (max-width: 640px) { .stMainBlockContainer { padding: 4.2rem 0.9rem 2rem; } }
+        /* It brings a script, and shows nothing. */
+        .st-key-headlight_script { display: none; }
         /* Our own Cancel says what is kept; Streamlit's Stop leaves half a page. */
         [data-testid="stStatusWidget"] button { display: none; }
         /* A picture twenty times as tall as wide must not push the page away. */

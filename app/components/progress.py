@@ -3,14 +3,14 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.services import runs
+from app.components.state import state_of
 from app.services.log import LOG
-from app.services.runs import Tell
+from app.services.requests import Callbacks, Request
+from app.services.service import ResultT, Service, SourceT
 from app.words import plain, say
 from core.errors import InputError
 
@@ -22,8 +22,8 @@ LONG = 4.0  # seconds after which a bar tells how long it will still take
 @contextmanager
 def progress(
     name: str, slot: DeltaGenerator, key: str, on_cancel: Callable[[], None] | None = None
-) -> Iterator[tuple[Tell, Callable[[int], None]]]:
-    """Two functions that say what is being done; a bar appears only if it takes a moment.
+) -> Iterator[Callbacks]:
+    """Callbacks that say what is being done; a bar appears only if it takes a moment.
 
     With `on_cancel` there is a Cancel beside it. It starts the page again, and the next step of
     the bar then ends the work where it stands.
@@ -45,7 +45,7 @@ def progress(
         bars[0].progress(min(1.0, share), text=text)
 
     try:
-        yield (
+        yield Callbacks(
             # These say nothing more until they are done, so they cannot wait for a second word.
             lambda what, share: show(say(what, name=plain(name)), share, what in AT_ONCE),
             lambda ahead: show(say("waiting", ahead=ahead), 0.0),
@@ -55,45 +55,50 @@ def progress(
             slot.empty()
 
 
-def attempt(wanted: runs.Asked, work: runs.Work, slot: DeltaGenerator, key: str) -> Any:
-    """What was asked for, or one sentence and the last result that worked, if it is kept."""
-    state = st.session_state
-    result = work.find(wanted)
+def attempt(
+    request: Request,
+    service: Service[Request, SourceT, ResultT],
+    source: SourceT,
+    slot: DeltaGenerator,
+    page: str,
+) -> ResultT | None:
+    """The result, or one sentence and the last result that worked, if it is still stored."""
+    state, result = state_of(page), service.find(request)
     try:
-        if result is None and state.get(f"{key}_cancelled") == wanted:
+        if result is None and state.cancelled == request:
             raise InputError(say("cancelled"))
         if result is None:
 
             def cancel() -> None:
-                state[f"{key}_cancelled"] = wanted
+                state.cancelled = request
 
-            with progress(wanted.model, slot, f"{key}_run", cancel) as (tell, wait):
-                result = work.make(wanted, tell, wait)
+            with progress(request.model, slot, f"{page}_run", cancel) as callbacks:
+                result = service.make(request, source, callbacks)
     except InputError as error:
         st.warning(plain(error))
-        return last(work, key)
+        return last(service, page)
     except Exception:
-        LOG.exception("%s failed", wanted.model)
+        LOG.exception("%s failed", request.model)
         st.error(say("failed"))
-        return last(work, key)
-    state[f"{key}_last"] = wanted
+        return last(service, page)
+    state.last = request
     return result
 
 
-def last(work: runs.Work, key: str) -> Any:
+def last(service: Service[Request, SourceT, ResultT], page: str) -> ResultT | None:
     """The last result of this page that worked, said to be stale."""
-    last = st.session_state.get(f"{key}_last")
-    kept = work.find(last) if last is not None else None
-    if kept is not None:
+    request = state_of(page).last
+    result = service.find(request) if request is not None else None
+    if result is not None:
         st.caption(say("stale"))
-    return kept
+    return result
 
 
-def start_again(key: str) -> None:
+def start_again(page: str) -> None:
     """What Run means: what was cancelled is done after all, and what was measured anew."""
-    for name in ("cancelled", "unmeasured", "undrawn"):
-        st.session_state.pop(f"{key}_{name}", None)
-    st.session_state[f"{key}_measure"] = True
+    state = state_of(page)
+    state.cancelled = state.measuring_cancelled = state.drawing_cancelled = None
+    state.measure_anew = True
 
 
 def _duration(seconds: float) -> str:

@@ -2,16 +2,18 @@
 
 import streamlit as st
 
-from app.services import runs
+from app.services.requests import RunRequest
 from app.words import plain, say
 from core.attention import MECHANISMS, unavailable
 from core.models import devices
 from core.picture.canvas.views import CanvasStyle
 from core.picture.colours.palettes import PALETTES
 
+OWN = "own"  # the model's own mechanism; None would tell Streamlit that nothing is chosen
 
-def show() -> None:
-    """Device, precision, mechanism and palette; kept when the visitor changes the page."""
+
+def show(*, mechanism: bool = True, palette: bool = True) -> None:
+    """Device and precision; mechanism and palette where they act. All outlive a change of page."""
     with st.sidebar:
         device = st.selectbox(
             say("device"), devices.devices(), key="shared_device", help=say("device_help")
@@ -22,31 +24,41 @@ def show() -> None:
             key="shared_precision",
             help=say("precision_help"),
         )
-        _mechanism_picker()
-        st.selectbox(say("palette"), PALETTES, key="shared_palette", help=say("palette_help"))
+        if mechanism:
+            _mechanism_picker()
+        if palette:
+            st.selectbox(
+                say("palette"),
+                PALETTES,
+                key="shared_palette",
+                persist_state="session",
+                help=say("palette_help"),
+            )
 
 
 def _mechanism_picker() -> None:
     """The mechanisms that can run with the chosen device and precision; the others with why not."""
     state, why = st.session_state, reasons()
-    there = [name for name in MECHANISMS if name not in why]
     if state.get("shared_mechanism") in why:
         state["shared_lost"] = state["shared_mechanism"]
-        state["shared_mechanism"] = None
-    st.radio(
+        state["shared_mechanism"] = OWN
+    chosen = st.selectbox(
         say("mechanism"),
-        [None, *there],
-        format_func=lambda name: MECHANISMS[name].title if name else say("mechanism_own"),
-        captions=[None, *(MECHANISMS[name].cost for name in there)],
+        [OWN, *(name for name in MECHANISMS if name not in why)],
+        format_func=lambda name: say("mechanism_own") if name == OWN else MECHANISMS[name].title,
         key="shared_mechanism",
+        persist_state="session",
         help=say("mechanism_help"),
         on_change=lambda: state.pop("shared_lost", None),
     )
+    st.caption(say("mechanism_own_cost") if chosen == OWN else MECHANISMS[chosen].cost)
     lost = state.get("shared_lost")
     if lost in why:
         st.warning(say("mechanism_lost", title=MECHANISMS[lost].title))
-    for name, reason in why.items():
-        st.caption(unavailable_line(name, reason))
+    if why:
+        with st.expander(say("mechanism_missing", count=len(why))):
+            for name, reason in why.items():
+                st.caption(unavailable_line(name, reason))
 
 
 def reasons() -> dict[str, str]:
@@ -67,11 +79,11 @@ def canvas_style(*, stale: bool = False) -> CanvasStyle:
     return CanvasStyle(st.session_state["shared_palette"], stale, {"stale": ""})
 
 
-def wanted(model: str, given: tuple[str, ...] | str) -> runs.Wanted:
-    """The visitor's input with the sidebar's choices."""
+def run_request(model: str, input: tuple[str, ...] | str) -> RunRequest:
+    """The visitor's input, texts or the key of a picture, with the sidebar's choices."""
     state = st.session_state
+    chosen = state.get("shared_mechanism", OWN)  # who came by the lab has not been asked yet
+    mechanism = None if chosen == OWN else chosen
     # By the device itself: 'auto' and its choice share one model.
     device = str(devices.resolve(state["shared_device"]))
-    return runs.Wanted(
-        model.strip(), given, state["shared_mechanism"], device, state["shared_precision"]
-    )
+    return RunRequest(model.strip(), input, mechanism, device, state["shared_precision"])

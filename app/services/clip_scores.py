@@ -1,51 +1,52 @@
-"""Loaders of the CLIP page: looks at pictures and labels, and the encodings they are made of."""
+"""Scores of the CLIP page: pictures by labels, and the encodings they are made of."""
 
 from dataclasses import dataclass
 
 import streamlit as st
 
-from app.services import runs
+from app.services import loaders
 from app.services.pictures import PictureRef
-from app.services.runs import Kept, Tell, Wait, Wanted, Work
+from app.services.requests import Callbacks, RunRequest
+from app.services.service import Service
 from app.services.store import Store
 from app.words import say
 from core import models
 from core.errors import InputError
 from core.models.clip.model import ClipModel
-from core.picture.files.thumbnail import thumbnail as small
+from core.picture.files import thumbnail as files_thumbnail
 from core.zero_shot.classification import Classification, classify
 from core.zero_shot.encodings import Encodings
 from core.zero_shot.similarity import Ranked, ranking
 from core.zero_shot.table import Settings, settings_of
 
 ENCODING_BYTES = 500_000_000  # vectors of the latest pictures and prompts
-LOOK_BYTES = 500_000_000
+CLASSIFICATION_BYTES = 500_000_000
 THUMBNAIL_BYTES = 50_000_000
 CARD = 320  # pixels of a picture in a list; an axis takes smaller ones
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a visitor asked for; two who ask the same share one look."""
+class ClassificationRequest:
+    """Pictures and labels; two who ask the same share one classification."""
 
     model: str
-    pictures: tuple[str, ...]  # a name and a digest each
+    pictures: tuple[str, ...]  # by key
     labels: tuple[str, ...]
     templates: tuple[str, ...]
     mechanism: str | None
     device: str
     precision: str
 
-    def of(self, given: tuple[str, ...] | str) -> Wanted:
-        """One tower's run of a picture (its name) or of prompts, by the same choices."""
-        return Wanted(self.model, given, self.mechanism, self.device, self.precision)
+    def run(self, input: tuple[str, ...] | str) -> RunRequest:
+        """One tower's run of prompts, or of a picture by its key, by the same choices."""
+        return RunRequest(self.model, input, self.mechanism, self.device, self.precision)
 
 
 @dataclass(frozen=True)
-class Looked:
-    """A look, and what was asked for."""
+class ClassificationResult:
+    """A classification, and what was asked for."""
 
-    asked: Asked
+    request: ClassificationRequest
     classification: Classification
     settings: Settings
 
@@ -67,68 +68,46 @@ def encodings() -> Encodings:
 
 
 @st.cache_resource
-def looks() -> Store:
-    """The latest looks."""
-    return Store(LOOK_BYTES, lambda looked: looked.nbytes)
+def classifications() -> Service[
+    ClassificationRequest, tuple[PictureRef, ...], ClassificationResult
+]:
+    """Classifications of the pictures that are given as the source."""
+    store = Store(CLASSIFICATION_BYTES, lambda result: result.nbytes)
+    return Service(store, make_classification)
 
 
-def look_work(shown: dict[str, PictureRef]) -> Work:
-    """How a look at these pictures is had."""
-    return Work(looks().get, lambda asked, tell, wait: look_for(asked, shown, tell, wait))
-
-
-def look_for(asked: Asked, shown: dict[str, PictureRef], tell: Tell, wait: Wait) -> Looked:
-    """The look that a visitor asked for; only pictures and prompts that are new are encoded.
+def make_classification(
+    request: ClassificationRequest, pictures: tuple[PictureRef, ...], callbacks: Callbacks
+) -> ClassificationResult:
+    """Classify; only pictures and prompts that are new are encoded.
 
     Raises:
         InputError: if the model, the pictures, the labels or the mechanism do not allow it.
     """
-    model = clip_for(asked, tell)
-    # Opened only where the model has not seen them yet: many large ones do not fit at once.
-    pictures = [(each.key, lambda each=each: each.picture) for each in shown.values()]
+    model = clip_for(request, callbacks)
     found = classify(
-        model, encodings(), pictures, asked.labels, asked.templates,
-        mechanism=asked.mechanism,
-        on_pictures=lambda share: tell("encoding_pictures", share),
-        on_texts=lambda share: tell("encoding_texts", share),
-        turn=lambda: runs.turns().turn(wait),
+        model, encodings(),
+        # Opened only where the model has not seen them yet: many large ones do not fit at once.
+        [(each.key, lambda each=each: each.picture) for each in pictures],
+        request.labels, request.templates,
+        mechanism=request.mechanism,
+        on_pictures=lambda share: callbacks.on_progress("encoding_pictures", share),
+        on_texts=lambda share: callbacks.on_progress("encoding_texts", share),
+        turn=lambda: loaders.turns().turn(callbacks.on_wait),
     )  # fmt: skip
-    looked = Looked(asked, found, settings_of(model, asked.mechanism, asked.templates))
-    looks().put(asked, looked)
-    return looked
+    settings = settings_of(model, request.mechanism, request.templates)
+    return ClassificationResult(request, found, settings)
 
 
-def clip_for(asked: Asked, tell: Tell) -> ClipModel:
+def clip_for(request: ClassificationRequest, callbacks: Callbacks) -> ClipModel:
     """The model with both towers.
 
     Raises:
         InputError: if it cannot be had, or reads no pictures with texts.
     """
-    model = runs.model_for(asked.of(""), tell)
+    model = loaders.model_for(request.run(""), callbacks)
     models.require_kind(model, "clip")
     return model
-
-
-def image_run(asked: Asked, shown: PictureRef, tell: Tell, wait: Wait) -> Kept:
-    """The image tower's run of one picture, with every attention call.
-
-    Raises:
-        InputError: if the tower has no attention that can be recorded.
-    """
-    wanted = asked.of(shown.key)
-    kept = runs.runs().get(wanted)
-    return kept or runs.run_for(wanted, shown.picture, tell, wait)
-
-
-def text_run(asked: Asked, prompt: str, tell: Tell, wait: Wait) -> Kept:
-    """The text tower's run of one prompt.
-
-    Raises:
-        InputError: if the tower has no attention that can be recorded.
-    """
-    wanted = asked.of((prompt,))
-    kept = runs.runs().get(wanted)
-    return kept or runs.run_for(wanted, [prompt], tell, wait)
 
 
 @dataclass(frozen=True)
@@ -139,7 +118,7 @@ class Ranking:
     cut: str
 
 
-def ranked(looked: Looked, words: str, tell: Tell, wait: Wait) -> Ranking:
+def ranked(result: ClassificationResult, words: str, callbacks: Callbacks) -> Ranking:
     """The pictures' numbers and cosines with the words, the nearest first.
 
     Raises:
@@ -148,23 +127,31 @@ def ranked(looked: Looked, words: str, tell: Tell, wait: Wait) -> Ranking:
     prompt = " ".join(words.split())
     if not prompt:
         raise InputError(say("clip_query_empty"))
-    model = clip_for(looked.asked, tell)
-    with runs.turns().turn(wait):
-        query = encodings().texts(model, [prompt], looked.asked.mechanism, None)[0]
-    return Ranking(ranking(query, looked.classification.pictures), model.cut_words(prompt)[1])
+    model = clip_for(result.request, callbacks)
+    with loaders.turns().turn(callbacks.on_wait):
+        query = encodings().texts(model, [prompt], result.request.mechanism, None)[0]
+    return Ranking(ranking(query, result.classification.pictures), model.cut_words(prompt)[1])
 
 
-def thumbnail(shown: PictureRef, side: int = CARD) -> str:
-    """A small copy of a picture as a data URL."""
-    key = (shown.key, side)
-    url = thumbnails().get(key)
-    if url is None:
-        url = small(shown.picture, side)
-        thumbnails().put(key, url)
-    return url
+@dataclass(frozen=True)
+class ThumbnailRequest:
+    """A picture by its key, and the pixels of its longer side."""
+
+    picture: str
+    side: int
 
 
 @st.cache_resource
-def thumbnails() -> Store:
-    """Small copies, by picture and size."""
-    return Store(THUMBNAIL_BYTES, len)
+def thumbnails() -> Service[ThumbnailRequest, PictureRef, str]:
+    """Small copies as data URLs."""
+    return Service(Store(THUMBNAIL_BYTES, len), make_thumbnail)
+
+
+def make_thumbnail(request: ThumbnailRequest, picture: PictureRef, callbacks: Callbacks) -> str:
+    """A small copy."""
+    return files_thumbnail.thumbnail(picture.picture, request.side)
+
+
+def thumbnail(picture: PictureRef, side: int = CARD) -> str:
+    """A small copy of a picture as a data URL."""
+    return thumbnails().get(ThumbnailRequest(picture.key, side), picture)

@@ -1,59 +1,60 @@
-"""Loaders of the lab: the q, k and v of one layer, for what a visitor gave; bounded."""
+"""Layer inputs: q, k and v of one layer of a model, for the lab."""
 
 from dataclasses import dataclass
 
 import streamlit as st
 
-from app.services import runs
-from app.services.runs import Tell, Wait, Wanted, Work
+from app.services import loaders
+from app.services.pictures import PictureRef, text_or_picture
+from app.services.requests import Callbacks, RunRequest
+from app.services.service import Service
 from app.services.store import Store
 from core.bench.sweep.model_inputs import ModelCall, record_call
-from core.models.vision.images import Picture
 
 CALL_BYTES = 300_000_000
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The layer of a model that reads what was given."""
+class LayerRequest:
+    """One layer of a model that reads a text or a picture."""
 
-    wanted: Wanted
+    run: RunRequest
     layer: int
 
     @property
     def model(self) -> str:
         """The model's name."""
-        return self.wanted.model
+        return self.run.model
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What was taken, and for what."""
+class LayerResult:
+    """The layer's attention call, and what was asked for."""
 
-    asked: Asked
-    taken: ModelCall
+    request: LayerRequest
+    call: ModelCall
 
 
 @st.cache_resource
-def calls() -> Store:
+def layer_inputs() -> Service[LayerRequest, PictureRef | None, LayerResult]:
     """Attention calls that visitors asked for."""
-    return Store(CALL_BYTES, lambda kept: kept.taken.nbytes)
+    return Service(Store(CALL_BYTES, lambda result: result.call.nbytes), make_layer_inputs)
 
 
-def work(given: str | Picture) -> Work:
-    """How the call of a text or a picture is had."""
-    return Work(calls().get, lambda asked, tell, wait: _make(asked, given, tell, wait))
-
-
-def _make(asked: Asked, given: str | Picture, tell: Tell, wait: Wait) -> Kept:
+def make_layer_inputs(
+    request: LayerRequest, picture: PictureRef | None, callbacks: Callbacks
+) -> LayerResult:
     """Run the model as far as the layer.
 
     Raises:
         InputError: if the input, the model or the layer does not allow it.
     """
-    model = runs.reader_for(asked.wanted, tell)
-    with runs.turns().turn(wait):
-        taken = record_call(model, given, asked.layer, on_call=lambda share: tell("running", share))
-    kept = Kept(asked, taken)
-    calls().put(asked, kept)
-    return kept
+    model = loaders.reader_for(request.run, callbacks)
+    with loaders.turns().turn(callbacks.on_wait):
+        call = record_call(
+            model,
+            text_or_picture(request.run, picture),
+            request.layer,
+            on_call=lambda share: callbacks.on_progress("running", share),
+        )
+    return LayerResult(request, call)

@@ -1,10 +1,13 @@
-"""Loaders of pictures: the latest keep their pixels, the others are opened again when needed."""
+"""Pictures: the latest keep their pixels, the others are opened again when needed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import streamlit as st
 
+from app.services.requests import RunRequest
+from app.services.service import Service
 from app.services.store import Store
 from core.models.geometry import Geometry
 from core.models.vision.images import SAMPLES, Picture, open_picture, sample_picture
@@ -13,6 +16,7 @@ from core.picture.canvas.views import Photo
 
 PICTURE_BYTES = 500_000_000  # pixels of the latest pictures
 KNOWN = 4096  # pictures that need not be opened to be named
+PHOTOS = 16  # copies for the browser
 
 
 @dataclass(frozen=True)
@@ -29,22 +33,19 @@ class PictureRef:
     @property
     def key(self) -> str:
         """What tells it from all others."""
-        return f"{self.name} {self.size} {self.digest}"
+        return _key(self.name, self.size, self.digest)
 
     @property
     def picture(self) -> Picture:
         """Its pixels, from the store or opened again."""
-        found = pictures().get(self.key)
-        if found is None:
-            found = self.source()
-            pictures().put(self.key, found)
-        return found
+        return pictures().get(self.key, self.source)
 
 
 @st.cache_resource
-def pictures() -> Store:
-    """Pictures that visitors opened."""
-    return Store(PICTURE_BYTES, lambda picture: 3 * picture.pixels.width * picture.pixels.height)
+def pictures() -> Service[str, Callable[[], Picture], Picture]:
+    """Pictures that visitors opened, by key."""
+    size = lambda picture: 3 * picture.pixels.width * picture.pixels.height  # noqa: E731
+    return Service(Store(PICTURE_BYTES, size), lambda key, source, callbacks: source())
 
 
 @st.cache_resource
@@ -64,25 +65,41 @@ def picture_of(data: bytes, digest: str, name: str) -> PictureRef:
     Raises:
         InputError: if it is not a whole picture.
     """
-    return _shown(name, name, digest, lambda: open_picture(data, name))
+    return _ref(name, name, digest, lambda: open_picture(data, name))
 
 
 def sample(name: str) -> PictureRef:
     """One of the photographs that come along."""
-    return _shown(name, SAMPLES[name], f"sample/{name}", lambda: sample_picture(name))
+    return _ref(name, SAMPLES[name], f"sample/{name}", lambda: sample_picture(name))
 
 
-def _shown(name: str, title: str, digest: str, source: Callable[[], Picture]) -> PictureRef:
+def text_or_picture(request: RunRequest, picture: PictureRef | None) -> str | Picture:
+    """The one text of a request, or the pixels of its picture."""
+    return request.input[0] if picture is None else picture.picture
+
+
+class PhotoSource(NamedTuple):
+    """The pixels of a photo, and where the model's patches lie on them."""
+
+    picture: Picture
+    geometry: Geometry
+
+
+@st.cache_resource
+def photos() -> Service[str, PhotoSource, Photo]:
+    """Pictures as the browser gets them, by a name of their content and size."""
+    return Service(Store(PHOTOS, lambda made: 1), lambda name, source, callbacks: photo(*source))
+
+
+def _ref(name: str, title: str, digest: str, source: Callable[[], Picture]) -> PictureRef:
     facts = known().get((digest, name))
     if facts is None:
         picture = source()
         facts = (picture.size, picture.notes)
         known().put((digest, name), facts)
-        pictures().put(f"{name} {picture.size} {digest}", picture)
+        pictures().store.put(_key(name, picture.size, digest), picture)
     return PictureRef(name, title, digest, *facts, source)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def photo_of(given: str, _picture: Picture, _geometry: Geometry) -> Photo:
-    """A picture as the browser gets it; `given` names its content and its size."""
-    return photo(_picture, _geometry)
+def _key(name: str, size: tuple[int, int], digest: str) -> str:
+    return f"{name} {size} {digest}"

@@ -8,7 +8,8 @@ from app.components import costs, page, pickers, progress, sidebar
 from app.components.heads import heads, mosaics
 from app.components.long_text import files
 from app.services import runs
-from app.services.runs import Kept
+from app.services.requests import RunRequest
+from app.services.runs import RunResult
 from app.words import plain, say
 
 FIRST_PIN = "it"  # the token of the first sample whose row is pinned before anybody clicks
@@ -32,7 +33,7 @@ def fill() -> None:
         st.session_state["text_text"] = SAMPLES[sample]
 
 
-def ask() -> tuple[str, tuple[str, ...]]:
+def form() -> RunRequest:
     """The form: what is to be read, and by which model."""
     st.session_state.setdefault("text_text", SAMPLES["it"])
     samples, file = st.columns([4, 1], vertical_alignment="bottom")
@@ -45,7 +46,7 @@ def ask() -> tuple[str, tuple[str, ...]]:
         on_change=fill,
     )
     with file:
-        files.add("text")
+        files.show("text")
     with st.form("text_form", border=False):
         words, settings = st.columns([3, 1], vertical_alignment="bottom")
         text = words.text_area(
@@ -60,42 +61,41 @@ def ask() -> tuple[str, tuple[str, ...]]:
             if st.form_submit_button(say("run"), type="primary", key="text_run", width="stretch"):
                 progress.start_again("text")
                 files.leave_if_typed("text")
-    files.tell("text")
+    files.show_attached("text")
     attached = files.attached("text")
     if attached is not None:
-        return model, (attached.text,)
+        return sidebar.run_request(model, (attached.text,))
     lines = tuple(line for line in text.splitlines() if line.strip())
-    return model, lines or (text,)
+    return sidebar.run_request(model, lines or (text,))
 
 
-def tell_about(kept: Kept, item: int) -> None:
+def facts(result: RunResult, item: int) -> None:
     """Notes of the preparation, the part that was not read, and the likeliest next tokens."""
-    prepared, output = kept.run.prepared, kept.run.output
+    prepared, output = result.run.prepared, result.run.output
     for note in prepared.notes:
         st.caption(note)
     if item < len(prepared.cut) and prepared.cut[item]:
         cut = prepared.cut[item]
         st.caption(say("text_cut", characters=len(cut)))
-        shown = cut[:CUT_SHOWN] + ("…" if len(cut) > CUT_SHOWN else "")
+        start = cut[:CUT_SHOWN] + ("…" if len(cut) > CUT_SHOWN else "")
         with st.container(height=120):
-            st.html(f'<div style="opacity: 0.5; white-space: pre-wrap">{escape(shown)}</div>')
+            st.html(f'<div style="opacity: 0.5; white-space: pre-wrap">{escape(start)}</div>')
     if output.predictions:
         tokens = " · ".join(f"{p.label} {p.probability:.2f}" for p in output.predictions[item])
         st.caption(say("text_next", tokens=plain(tokens)))
 
 
 cost_slot, work_slot = page.header(say("text_title"))
-model, lines = ask()
-wanted = sidebar.wanted(model, lines)
-costs.leave(wanted, "text")
-kept = progress.attempt(wanted, runs.run_work(list(lines)), work_slot, "text")
-if kept is not None:
-    stale = kept.wanted != wanted
-    item = heads.sentence_picker(kept, "text") if len(kept.wanted.given) > 1 else 0
-    tell_about(kept, item)
-    pin = FIRST_PIN if kept.wanted.given == (SAMPLES["it"],) else None
-    heads.show(kept, item, stale, "text", pin)
-    mosaics.draw_long(kept, item, work_slot, "text")
+request = form()
+costs.leave(request, "text")
+result = progress.attempt(request, runs.runs(), None, work_slot, "text")
+if result is not None:
+    stale, texts = result.request != request, result.request.input
+    item = heads.sentence_picker(result, "text") if len(texts) > 1 else 0
+    facts(result, item)
+    pin = FIRST_PIN if texts == (SAMPLES["it"],) else None
+    heads.show(result, item, stale, "text", pin)
+    mosaics.draw_long(result, item, work_slot, "text")
     if not stale:
-        tokens = sum(len(queries) for queries in kept.run.prepared.groups[0].queries)
-        costs.show(kept, say("text_size", tokens=f"{tokens:,}"), cost_slot, "text")
+        tokens = sum(len(queries) for queries in result.run.prepared.groups[0].queries)
+        costs.show(result, say("text_size", tokens=f"{tokens:,}"), cost_slot, "text")

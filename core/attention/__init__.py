@@ -37,5 +37,5 @@ MECHANISMS: dict[str, Mechanism] = {
 
 def unavailable(name: str, device: torch.device, dtype: torch.dtype) -> str | None:
     """Why a mechanism cannot run on a device in a precision; None where it can."""
-    asked = MECHANISMS[name].unavailable
-    return None if asked is None else asked(device, dtype)
+    reason = MECHANISMS[name].unavailable
+    return None if reason is None else reason(device, dtype)

@@ -13,8 +13,8 @@ from torch.overrides import handle_torch_function, has_torch_function
 
 from core.attention import MECHANISMS
 from core.attention.common.grid import Grid
-from core.attention.common.masks import Mask, allowed, check_mask, merged
-from core.attention.common.mechanism import Mechanism
+from core.attention.common.masks import Mask, check_mask
+from core.attention.common.visibility import as_bias, merged, zero_fully_masked
 
 
 def attend(
@@ -28,12 +28,12 @@ def attend(
     mechanism: str | None = None,
     grid: Grid | None = None,
 ) -> Float[Tensor, "batch head q value_dim"]:
-    """The values that each query looks at, by a mechanism or, where it is None, torch's kernel.
+    """The values that each query attends to, by a mechanism or, where it is None, torch's kernel.
 
     A query with no allowed key gives zeros and sends no gradient back, whatever kernel runs.
 
     Raises:
-        MechanismError: if the mechanism cannot take the mask or the dropout.
+        MechanismError: if the mechanism cannot take the inputs.
         ValueError: if the mechanism is unknown, or the mask cannot be broadcast.
     """
     tensors, how = (query, key, value), {"mask": mask, "is_causal": is_causal}
@@ -42,19 +42,17 @@ def attend(
         return handle_torch_function(attend, tensors, *tensors, **how)
     if mechanism is not None:
         check_mechanism(mechanism)
-        how |= {"dropout_p": dropout_p, **placed(MECHANISMS[mechanism], grid)}
-        return MECHANISMS[mechanism].attend(*tensors, **how)
+        return MECHANISMS[mechanism].attend(*tensors, dropout_p=dropout_p, grid=grid, **how)
     if mask is None:
         return F.scaled_dot_product_attention(*tensors, dropout_p=dropout_p, is_causal=is_causal)
     check_mask(mask, (*query.shape[:3], key.shape[2]))
     mask = merged(mask, is_causal, query.shape[2], key.shape[2])
-    # Kernels differ on a row with no allowed key (zeros or NaN): none gets to see one.
-    blind = ~allowed(mask).any(dim=-1, keepdim=True)
-    mask = mask.masked_fill(blind, 1 if mask.dtype == torch.bool else 0)
-    if mask.dtype != torch.bool:
-        mask = mask.to(query.dtype)
-    output = F.scaled_dot_product_attention(*tensors, attn_mask=mask, dropout_p=dropout_p)
-    return output.masked_fill(blind, 0)
+    mask = mask if mask.dtype == torch.bool else as_bias(mask, query.dtype)
+
+    def kernel(mask: Mask) -> Tensor:
+        return F.scaled_dot_product_attention(*tensors, attn_mask=mask, dropout_p=dropout_p)
+
+    return zero_fully_masked(kernel, mask, check_first=False)
 
 
 def attention_weights(
@@ -68,7 +66,7 @@ def attention_weights(
 ) -> Float[Tensor, "batch head q k"]:
     """The weights that `attend` implies, before dropout, in float32 at least.
 
-    Rows look, columns are looked at; a row sums to 1, or to 0 where it has no allowed key.
+    Rows are queries, columns keys; a row sums to 1, or to 0 where it has no allowed key.
 
     Raises:
         ValueError: if the mechanism is unknown, or the mask cannot be broadcast.
@@ -79,12 +77,7 @@ def attention_weights(
         return handle_torch_function(attention_weights, tensors, *tensors, **how)
     name = mechanism or "standard"
     check_mechanism(name)
-    return MECHANISMS[name].weights(*tensors, **how, **placed(MECHANISMS[name], grid))
-
-
-def placed(mechanism: Mechanism, grid: Grid | None) -> dict[str, Grid | None]:
-    """The grid as an argument, for a mechanism that takes one."""
-    return {"grid": grid} if mechanism.spatial else {}
+    return MECHANISMS[name].weights(*tensors, grid=grid, **how)
 
 
 def check_mechanism(name: str | None) -> None:

@@ -1,9 +1,9 @@
-"""Block-sparse attention: blocks near, at random, and first ones that see all and are seen by all.
+"""Block-sparse attention: blocks near, at random, and first ones, between which and all is no gap.
 
 Source: Zaheer et al. 2020 (BigBird), section 2, https://arxiv.org/abs/2007.14062
 
-Positions are taken in blocks. A block of queries looks at its own block, at one on each side, at
-some drawn at random from the others, and at the first ones, whose queries look at everything. The
+Positions are taken in blocks. A block of queries attends to its own block, to one on each side, to
+some drawn at random from the others, and to the first ones, whose queries attend to everything. The
 draw depends on the seed, on the block and on how many blocks of keys there are, and on nothing
 else: it is the same in every call, head and row. Causality then hides what is ahead, random blocks
 included. Block i of the queries stands beside block i of the keys, in cross attention too.
@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import torch
 
 from core.attention.common.mechanism import Mechanism
-from core.attention.common.pattern import Pairs, Positions, sparse
+from core.attention.common.pattern import sparse
 from core.attention.common.pattern_pieces import Piece, joined
 from core.attention.common.separable import blocks
+from core.attention.common.visibility import Pairs, Positions
 from core.errors import InputError
 
 SIZE = 64
@@ -27,15 +28,15 @@ SEEDS_APART = 1_000_003  # the generator reads 32 bits: blocks of two seeds meet
 
 @dataclass(frozen=True)
 class BlockSparse:
-    """Which block of queries looks at which blocks of keys."""
+    """Which block of queries attends to which blocks of keys."""
 
     size: int  # positions a block
     random: int  # blocks drawn for each block of queries
-    globals: int  # first blocks that see all and are seen by all
+    globals: int  # first blocks that attend to all, and all to them
     seed: int
 
-    def looked_at(self, block: int, count: int) -> list[int]:
-        """The blocks of keys, of `count` in all, that a block of queries looks at."""
+    def key_blocks(self, block: int, count: int) -> list[int]:
+        """The blocks of keys, of `count` in all, that a block of queries attends to."""
         if block < self.globals:
             return list(range(count))
         near = {*range(min(self.globals, count)), *range(max(block - 1, 0), min(block + 2, count))}
@@ -45,25 +46,25 @@ class BlockSparse:
         return sorted({*near, *others[: self.random]})
 
     def pieces(self, q: int, k: int, is_causal: bool) -> Iterator[Piece]:
-        """A block of queries, and the keys of the blocks that it looks at."""
+        """A block of queries, and the keys of the blocks that it attends to."""
         count = -(-k // self.size)
         for block, queries in enumerate(blocks(q, self.size)):
             last = min(queries.stop, k) if is_causal else k
-            seen = (each * self.size for each in self.looked_at(block, count))
-            runs = (slice(start, min(start + self.size, last)) for start in seen)
+            starts = (each * self.size for each in self.key_blocks(block, count))
+            runs = (slice(start, min(start + self.size, last)) for start in starts)
             keys = joined(runs)
-            # All pairs are kept but those that causality cuts among the queries' own keys, the
-            # last ones. A block with no keys gets one that it does not look at.
+            # All pairs are visible but those that causality cuts among the queries' own keys, the
+            # last ones. A block with no keys gets one that it does not attend to.
             own = max(last - queries.start, 0) if is_causal else 0
             yield Piece(queries, keys or (slice(0, 1),), (len(keys) > 0, own))
 
     def visible(self, queries: Positions, keys: Positions, length: int) -> Pairs:
-        """True where the query's block looks at the key's block."""
+        """True where the query's block attends to the key's block."""
         count = -(-length // self.size)
         named, place = (queries // self.size).unique(return_inverse=True)
         table = torch.zeros(len(named), count, dtype=torch.bool)
         for row, block in enumerate(named.tolist()):
-            table[row, self.looked_at(block, count)] = True
+            table[row, self.key_blocks(block, count)] = True
         return table.to(keys.device)[place, keys // self.size]
 
 

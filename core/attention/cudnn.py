@@ -12,11 +12,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from core.attention.common.half_precision import in_steps, obstacle, top_left
-from core.attention.common.masks import Mask, allowed, check_mask, merged
+from core.attention.common.inputs import AttentionInputs
+from core.attention.common.masks import Mask
 from core.attention.common.mechanism import Mechanism
-from core.attention.common.separable import refuse_dropout
-from core.attention.common.shapes import expand_kv_heads, group_size
-from core.attention.standard import weights
+from core.attention.common.shapes import expand_kv_heads
+from core.attention.common.softmax import softmax_weights
+from core.attention.common.visibility import as_bias, zero_fully_masked
 from core.errors import MechanismError
 
 PROBE = (1, 1, 8, 64)  # batch, head, positions, dim: sizes that every version of cuDNN takes
@@ -24,44 +25,26 @@ PROBE = (1, 1, 8, 64)  # batch, head, positions, dim: sizes that every version o
 Heads = Float[Tensor, "batch _heads _positions _dim"]
 
 
-def attend(
-    query: Float[Tensor, "batch head q dim"],
-    key: Float[Tensor, "batch kv_head k dim"],
-    value: Float[Tensor, "batch kv_head k value_dim"],
-    *,
-    mask: Mask | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    dropout_p: float = 0.0,
-) -> Float[Tensor, "batch head q value_dim"]:
+def attend(inputs: AttentionInputs) -> Float[Tensor, "batch head q value_dim"]:
     """Softmax attention by cuDNN, and by no other kernel.
 
     Raises:
-        MechanismError: where cuDNN cannot run, for dropout, and for what cuDNN does not take.
-        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
+        MechanismError: for what cuDNN does not take.
     """
-    refuse_dropout("cudnn", dropout_p)
-    group_size(query.shape[1], key.shape[1])
-    if mask is not None:
-        check_mask(mask, (*query.shape[:3], key.shape[2]))
-    reason = unavailable(query.device, query.dtype)
-    if reason is not None:
-        raise MechanismError(f"cudnn: {reason}.")
-    if not (query.numel() and key.numel() and value.numel()):
-        return query.new_zeros(*query.shape[:3], value.shape[-1])
-    key, value = (expand_kv_heads(tensor, query.shape[1]) for tensor in (key, value))
-    scale = query.shape[-1] ** -0.5 if scale is None else scale
-    if mask is None:
-        kernel = in_steps("cudnn", partial(_kernel, scale=scale), query, value)
-        return top_left(kernel, query, key, value, is_causal)
-    if torch.is_grad_enabled() and mask.requires_grad:
-        raise MechanismError("cudnn: masks that want a gradient are not taken; one came.")
-    mask = merged(mask, is_causal, query.shape[2], key.shape[2])[(None,) * (4 - mask.ndim)]
-    # A row with no allowed key would be NaN: it sees every key, and its output is put to zero.
-    blind = ~allowed(mask).any(dim=-1, keepdim=True)
-    kernel = partial(_kernel, scale=scale, bias=_bias(mask, blind, query.dtype))
-    output = in_steps("cudnn", kernel, query, value)(query, key, value, False)
-    return output.masked_fill(blind, 0)
+    if inputs.is_empty:
+        return inputs.zeros()
+    query = inputs.query
+    key, value = (expand_kv_heads(each, query.shape[1]) for each in (inputs.key, inputs.value))
+    if inputs.mask is None:
+        kernel = in_steps("cudnn", partial(_kernel, scale=inputs.scale), query, value)
+        return top_left(kernel, query, key, value, inputs.is_causal)
+
+    def under(mask: Mask) -> Tensor:
+        bias = as_bias(mask[(None,) * (4 - mask.ndim)], query.dtype)
+        kernel = partial(_kernel, scale=inputs.scale, bias=bias)
+        return in_steps("cudnn", kernel, query, value)(query, key, value, False)
+
+    return zero_fully_masked(under, inputs.limits(), check_first=False)
 
 
 def unavailable(device: torch.device, dtype: torch.dtype) -> str | None:
@@ -77,13 +60,6 @@ def _probed(device: torch.device, dtype: torch.dtype) -> str | None:
     except MechanismError as error:
         return str(error).removeprefix("cudnn: ").removesuffix(".")
     return None
-
-
-def _bias(mask: Mask, blind: Tensor, dtype: torch.dtype) -> Tensor:
-    """The mask as numbers to be added; rows without an allowed key are left alone."""
-    if mask.dtype == torch.bool:
-        mask = torch.zeros_like(mask, dtype=dtype).masked_fill(~mask, -torch.inf)
-    return mask.masked_fill(blind, 0).to(dtype)
 
 
 def _kernel(
@@ -113,8 +89,9 @@ CUDNN = Mechanism(
     source="NVIDIA cuDNN, https://docs.nvidia.com/deeplearning/cudnn",
     exact=True,
     cost="time grows as N x N, memory as N; on NVIDIA's graphics cards only",
-    attend=attend,
-    weights=weights,
+    attend_kernel=attend,
+    weights_kernel=softmax_weights,
+    mask_gradients=False,
     has_dropout=False,
     unavailable=unavailable,
 )

@@ -11,51 +11,22 @@ from jaxtyping import Float
 from torch import Tensor
 
 from core.attention.common.half_precision import in_steps, obstacle, top_left
-from core.attention.common.masks import Mask, check_mask
+from core.attention.common.inputs import AttentionInputs
 from core.attention.common.mechanism import Mechanism
-from core.attention.common.separable import refuse_dropout
-from core.attention.common.shapes import group_size
-from core.attention.standard import weights
-from core.errors import MechanismError
+from core.attention.common.softmax import softmax_weights
 
 PROBE = (1, 1, 8, 64)  # batch, head, positions, dim
 
 Heads = Float[Tensor, "batch _heads _positions _dim"]
 
 
-def attend(
-    query: Float[Tensor, "batch head q dim"],
-    key: Float[Tensor, "batch kv_head k dim"],
-    value: Float[Tensor, "batch kv_head k value_dim"],
-    *,
-    mask: Mask | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    dropout_p: float = 0.0,
-) -> Float[Tensor, "batch head q value_dim"]:
-    """Softmax attention by the package's kernel, and by no other.
-
-    Raises:
-        MechanismError: where the package cannot run, for any mask, and for dropout.
-        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
-    """
-    refuse_dropout("flash_attn", dropout_p)
-    group_size(query.shape[1], key.shape[1])
-    if mask is not None:
-        check_mask(mask, (*query.shape[:3], key.shape[2]))
-    reason = unavailable(query.device, query.dtype)
-    if reason is not None:
-        raise MechanismError(f"flash_attn: {reason}.")
-    if mask is not None:
-        raise MechanismError(
-            "flash_attn: masks are not taken by the package, causality is; one of shape "
-            f"{tuple(mask.shape)} came."
-        )
-    if not (query.numel() and key.numel() and value.numel()):
-        return query.new_zeros(*query.shape[:3], value.shape[-1])
-    scale = query.shape[-1] ** -0.5 if scale is None else scale
-    kernel = in_steps("flash_attn", partial(_kernel, scale=scale), query, value)
-    return top_left(kernel, query, key, value, is_causal)
+def attend(inputs: AttentionInputs) -> Float[Tensor, "batch head q value_dim"]:
+    """Softmax attention by the package's kernel, and by no other."""
+    if inputs.is_empty:
+        return inputs.zeros()
+    query, key, value = inputs.query, inputs.key, inputs.value
+    kernel = in_steps("flash_attn", partial(_kernel, scale=inputs.scale), query, value)
+    return top_left(kernel, query, key, value, inputs.is_causal)
 
 
 def unavailable(device: torch.device, dtype: torch.dtype) -> str | None:
@@ -90,9 +61,9 @@ FLASH_ATTN = Mechanism(
     source="Dao 2023, https://arxiv.org/abs/2307.08691",
     exact=True,
     cost="time grows as N x N, memory as N; on NVIDIA's graphics cards only",
-    attend=attend,
-    weights=weights,
-    any_mask=False,
+    attend_kernel=attend,
+    weights_kernel=softmax_weights,
+    masks="none",
     has_dropout=False,
     unavailable=unavailable,
 )

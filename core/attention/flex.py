@@ -23,50 +23,31 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import flex_attention
 
 from core.attention.common.flex_limits import limits
-from core.attention.common.masks import Mask, check_mask
+from core.attention.common.inputs import AttentionInputs
 from core.attention.common.mechanism import Mechanism
-from core.attention.common.separable import refuse_dropout
-from core.attention.common.shapes import group_size
-from core.attention.standard import weights
+from core.attention.common.softmax import softmax_weights
 from core.errors import MechanismError
 
 KINDS = 200  # compiled kernels that are kept; PyTorch's 8 are too few for a visitor's choices
 CPU_TYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
-def attend(
-    query: Float[Tensor, "batch head q dim"],
-    key: Float[Tensor, "batch kv_head k dim"],
-    value: Float[Tensor, "batch kv_head k value_dim"],
-    *,
-    mask: Mask | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    dropout_p: float = 0.0,
-) -> Float[Tensor, "batch head q value_dim"]:
-    """Softmax attention by a compiled kernel; blocks that no query may look at are skipped.
+def attend(inputs: AttentionInputs) -> Float[Tensor, "batch head q value_dim"]:
+    """Softmax attention by a compiled kernel; blocks that no query may attend to are skipped.
 
     The first call of each kind (type, widths, kind of mask) compiles.
 
     Raises:
-        MechanismError: for dropout, for gradients on a CPU, and where the kernel cannot be had.
-        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
+        MechanismError: where the kernel cannot be compiled.
     """
-    refuse_dropout("flex", dropout_p)
-    grouped = group_size(query.shape[1], key.shape[1]) > 1
-    shape = (*query.shape[:3], key.shape[2])
-    if mask is not None:
-        check_mask(mask, shape)
-    reason = unavailable(query.device, query.dtype)
-    if reason is not None:
-        raise MechanismError(f"flex: {reason}.")
-    if not (query.numel() and key.numel() and value.numel()):
-        return query.new_zeros(*shape[:3], value.shape[-1])
-    _refuse_gradients(query, key, value, mask)
-    how = {"scale": query.shape[-1] ** -0.5 if scale is None else scale, "enable_gqa": grouped}
-    how |= limits(mask, is_causal, shape, query.device)._asdict()
-    tensors = [each if each.stride(-1) == 1 else each.contiguous() for each in (query, key, value)]
-    if query.device.type != "cpu":
+    if inputs.is_empty:
+        return inputs.zeros()
+    tensors, device = (inputs.query, inputs.key, inputs.value), inputs.query.device
+    grouped = inputs.query.shape[1] != inputs.key.shape[1]
+    how = {"scale": inputs.scale, "enable_gqa": grouped}
+    how |= limits(inputs.mask, inputs.is_causal, inputs.shape, device)._asdict()
+    tensors = [each if each.stride(-1) == 1 else each.contiguous() for each in tensors]
+    if device.type != "cpu":
         return _run(tensors, how)
     with torch.no_grad():  # and detached: the CPU's kernel refuses what could learn, even here
         return _run([each.detach() for each in tensors], how)
@@ -98,15 +79,6 @@ def _obstacle(device: str) -> str | None:
     return None
 
 
-def _refuse_gradients(query: Tensor, key: Tensor, value: Tensor, mask: Mask | None) -> None:
-    if not torch.is_grad_enabled():
-        return
-    if mask is not None and mask.requires_grad:
-        raise MechanismError("flex: masks that want a gradient are not taken; one came.")
-    if query.device.type == "cpu" and any(each.requires_grad for each in (query, key, value)):
-        raise MechanismError("flex: PyTorch's CPU kernel has no backward pass.")
-
-
 def _run(tensors: list[Tensor], how: dict[str, object]) -> Tensor:
     """The compiled call; what stops the compiler is told in one line."""
     try:
@@ -128,8 +100,9 @@ FLEX = Mechanism(
     source="Dong et al. 2024, https://arxiv.org/abs/2412.05496",
     exact=True,
     cost="time grows as N x N, memory as N; a new kind of call compiles for 3 to 15 seconds",
-    attend=attend,
-    weights=weights,
+    attend_kernel=attend,
+    weights_kernel=softmax_weights,
+    mask_gradients=False,
     has_dropout=False,
     unavailable=unavailable,
     compiles=True,

@@ -3,7 +3,8 @@
 Source: Katharopoulos et al. 2020, equations 5 to 9, https://arxiv.org/abs/2006.16236
 
 out_i = phi(q_i) S / phi(q_i) z, with S = sum_j phi(k_j) v_j^T and z = sum_j phi(k_j) over the keys
-that query i may see, and phi(x) = elu(x) + 1. It is no approximation of softmax: weights differ.
+that query i may attend to, and phi(x) = elu(x) + 1. It is no approximation of softmax: its weights
+are others.
 
 `scale` is accepted because every caller has one, and has no part in this: it is the temperature of
 a softmax, and the published feature map takes queries and keys as they come.
@@ -15,17 +16,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from core.attention.common.masks import Mask, check_mask
+from core.attention.common.inputs import AttentionInputs
 from core.attention.common.mechanism import Mechanism
 from core.attention.common.separable import (
     SeparableMask,
     Step,
     blocks,
-    boolean_mask,
-    refuse_dropout,
+    hiding_limits,
     separable_mask,
 )
-from core.attention.common.shapes import exact_dtype, expand_kv_heads, group_size
+from core.attention.common.shapes import expand_kv_heads, group_size
 
 Flat = Float[Tensor, "batch_head rows _columns"]
 
@@ -41,64 +41,41 @@ def feature_map(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
     return x.exp().clamp_(max=1).add_(x.relu())
 
 
-def weights(
-    query: Float[Tensor, "batch head q dim"],
-    key: Float[Tensor, "batch kv_head k dim"],
-    *,
-    mask: Mask | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-) -> Float[Tensor, "batch head q k"]:
+def weights(inputs: AttentionInputs) -> Float[Tensor, "batch head q k"]:
     """phi(q) phi(k)^T, every row divided by its sum; any mask that only hides is taken here.
 
     In float32 at least. A row with no allowed key is all zeros.
 
     Raises:
         MechanismError: if the mask adds numbers to the scores.
-        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
     """
-    exact = exact_dtype(query.dtype)
-    key = expand_kv_heads(key, query.shape[1])
-    products = feature_map(query.to(exact)) @ feature_map(key.to(exact)).mT
-    if mask is not None:
-        check_mask(mask, tuple(products.shape))
-        products = products.masked_fill(~boolean_mask("linear", mask), 0)
-    if is_causal:
-        products = products.tril()
+    key = expand_kv_heads(inputs.key, inputs.query.shape[1]).to(inputs.exact)
+    products = feature_map(inputs.query.to(inputs.exact)) @ feature_map(key).mT
+    visible = hiding_limits("linear", inputs)
+    if visible is not None:
+        products = products.masked_fill(~visible, 0)
     return normalised(products, products.sum(dim=-1, keepdim=True))
 
 
-def attend(
-    query: Float[Tensor, "batch head q dim"],
-    key: Float[Tensor, "batch kv_head k dim"],
-    value: Float[Tensor, "batch kv_head k value_dim"],
-    *,
-    mask: Mask | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    dropout_p: float = 0.0,
-) -> Float[Tensor, "batch head q value_dim"]:
+def attend(inputs: AttentionInputs) -> Float[Tensor, "batch head q value_dim"]:
     """`weights @ v` without the weights: one dim x value_dim matrix a head, and a block of rows.
 
     Raises:
-        MechanismError: for dropout, and for a mask that is not of keys or causal.
-        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
+        MechanismError: for a mask that is not of keys or causal.
     """
-    refuse_dropout("linear", dropout_p)
-    batch, heads, q, dim = query.shape
-    k = key.shape[2]
-    shared = group_size(heads, key.shape[1])
-    limits = separable_mask("linear", mask, is_causal, (batch, heads, q, k))
-    exact = exact_dtype(query.dtype)
-    # A gradient would go through every copy into a whole.
-    whole = None if torch.is_grad_enabled() else query.new_empty(*query.shape[:3], value.shape[-1])
-    some, outputs = limits.together(key.shape[1], batch * shared * k * dim), []
+    query, key, value = inputs.query, inputs.key, inputs.value
+    batch, _, k, dim = key.shape
+    group = group_size(query.shape[1], key.shape[1])
+    limits = separable_mask("linear", inputs.mask, inputs.is_causal, inputs.shape)
+    # A gradient would go through every copy into one tensor.
+    output = None if torch.is_grad_enabled() else query.new_empty(*query.shape[:3], value.shape[-1])
+    some, outputs = limits.together(key.shape[1], batch * group * k * dim), []
     for start in range(0, max(key.shape[1], 1), some):
-        kv, own = (slice(start * times, (start + some) * times) for times in (1, shared))
-        keys = _Keys(key[:, kv], value[:, kv], limits.of_heads(own), exact)
-        into = None if whole is None else whole[:, own]
+        kv, own = (slice(start * times, (start + some) * times) for times in (1, group))
+        keys = _Keys(key[:, kv], value[:, kv], limits.of_heads(own), inputs.exact)
+        into = None if output is None else output[:, own]
         outputs.append(_of_heads(query[:, own], keys, into))
-    return torch.cat(outputs, dim=1) if whole is None else whole
+    return torch.cat(outputs, dim=1) if output is None else output
 
 
 class _Keys(NamedTuple):
@@ -124,7 +101,7 @@ def _of_heads(
     keys: _Keys,
     into: Float[Tensor, "batch head q value_dim"] | None,
 ) -> Float[Tensor, "batch head q value_dim"]:
-    """The output of some heads, written into a given tensor if there is one."""
+    """The output of some heads, written into `into` where there is one."""
     (batch, heads, q, dim), k = query.shape, keys.key.shape[2]
     value_dim = keys.value.shape[-1]
     rows = keys.limits.rows(batch * heads, dim)
@@ -162,13 +139,13 @@ def _answered(
     sums: _Sums,
     into: Float[Tensor, "batch head rows value_dim"] | None,
 ) -> tuple[Float[Tensor, "batch head rows value_dim"], _Sums]:
-    """The output of a block of queries, and the sums with the keys that came into sight."""
+    """The output of a block of queries, and the sums with the keys that came into reach."""
     batch, heads = query.shape[:2]
-    looking = feature_map(query[:, :, step.queries].to(keys.exact)).flatten(0, 1)
-    found, weight = looking @ sums.state, looking @ sums.total
+    phi = feature_map(query[:, :, step.queries].to(keys.exact)).flatten(0, 1)
+    found, weight = phi @ sums.state, phi @ sums.total
     if step.keys.start < step.keys.stop:
         features, values = keys.block(step.keys, heads)
-        own = (looking @ features.mT).tril_(step.diagonal)
+        own = (phi @ features.mT).tril_(step.diagonal)
         found, weight = torch.baddbmm(found, own, values), weight + own.sum(dim=-1, keepdim=True)
         sums = sums.and_also(features, values)
     found, weight = (each.unflatten(0, (batch, heads)) for each in (found, weight))
@@ -195,8 +172,8 @@ LINEAR = Mechanism(
     source="Katharopoulos et al. 2020, https://arxiv.org/abs/2006.16236",
     exact=False,
     cost="time grows as N x d x d, memory as d x d",
-    attend=attend,
-    weights=weights,
-    any_mask=False,
+    attend_kernel=attend,
+    weights_kernel=weights,
+    masks="keys",
     has_dropout=False,
 )

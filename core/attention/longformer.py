@@ -1,20 +1,21 @@
-"""Longformer attention: a window, and a few first positions that look at all and are seen by all.
+"""Longformer attention: a window, and a few first positions that attend, and are open, to all.
 
 Source: Beltagy et al. 2020, section 3.1, https://arxiv.org/abs/2004.05150
 
 The paper gives the global positions projections of their own; here they share those of the others,
 since a mechanism gets its queries and keys ready made. The width is that of `core.attention.window`
 (w keys to each side, the query's own among them), about half of what the paper calls the window.
-In cross attention the first queries see all keys, and the first keys are seen by all queries.
+In cross attention the first queries attend to all keys, and all queries to the first keys.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.attention.common.mechanism import Mechanism
-from core.attention.common.pattern import Pairs, Positions, sparse
+from core.attention.common.pattern import sparse
 from core.attention.common.pattern_pieces import Piece, joined
 from core.attention.common.separable import blocks
+from core.attention.common.visibility import Pairs, Positions
 from core.attention.window import ROWS, WIDTH, Window
 from core.errors import InputError
 

@@ -1,4 +1,4 @@
-"""Swin attention: a patch looks at the patches of its own window of the picture, and at no others.
+"""Swin attention: a patch attends to the patches of its own window of the picture alone.
 
 Source: Liu et al. 2021, section 3.2, https://arxiv.org/abs/2103.14030
 
@@ -7,9 +7,9 @@ windows are cut half a window further on, in turn. The paper wraps the shifted p
 masks what is no neighbour; here nothing wraps, the windows at the border are smaller. As in the
 paper's code, an axis no longer than a window is not shifted.
 
-Patches lie row by row after the prefix (CLS, registers), whose tokens look at all and are looked at
-by all: they lie in no window, and would see nothing. Without a grid there is no prefix, and k keys
-lie in rows of the root of k, rounded up; the last row may be short. Query i stands beside key i.
+Patches lie row by row after the prefix (CLS, registers), which attends to all and to which all
+attend: it lies in no window. Without a grid there is no prefix, and k keys lie in rows of the root
+of k, rounded up; the last row may be short. Query i stands beside key i.
 """
 
 import math
@@ -19,15 +19,15 @@ from functools import partial
 from itertools import pairwise
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from core.attention.common import pattern
 from core.attention.common.grid import Grid
-from core.attention.common.masks import Mask
+from core.attention.common.inputs import AttentionInputs
 from core.attention.common.mechanism import Mechanism
-from core.attention.common.pattern import Pairs, Positions
 from core.attention.common.pattern_pieces import Order, Piece, joined
+from core.attention.common.visibility import Pairs, Positions
 from core.errors import InputError
 
 WIDTH = 7
@@ -41,29 +41,19 @@ class Swin:
     shift: int  # patches from the first row and column to the first cut
     grid: Grid | None = None
 
-    def laid(self, length: int) -> Grid:
-        """How so many keys lie.
-
-        Raises:
-            ValueError: if the grid has another number of positions.
-        """
-        if self.grid is None:
-            columns = math.isqrt(max(length, 1) - 1) + 1
-            return Grid(-(-length // columns), columns)
-        if self.grid.positions != length:
-            rows, columns, prefix = self.grid
-            raise ValueError(
-                f"{self.grid.positions} keys were wanted ({prefix} of the prefix, and a grid of "
-                f"{rows} x {columns} patches); {length} came"
-            )
-        return self.grid
+    def grid_of(self, length: int) -> Grid:
+        """How so many keys lie."""
+        if self.grid is not None:
+            return self.grid
+        columns = math.isqrt(max(length, 1) - 1) + 1
+        return Grid(-(-length // columns), columns)
 
     def window_of(self, positions: Positions, length: int) -> Positions:
         """The number of each position's window, 0 for the prefix.
 
         Queries beyond the grid lie in rows that go on below it.
         """
-        rows, columns, prefix = self.laid(length)
+        rows, columns, prefix = self.grid_of(length)
         down, right = (self.shift if side > self.width else 0 for side in (rows, columns))
         patches = positions - prefix
         # A shifted axis begins with a window that is cut short: hence the 1.
@@ -95,61 +85,26 @@ class Swin:
                 yield Piece(queries, (prefix if is_causal else slice(0, k),), (0,))
                 continue
             runs = joined([prefix, keys])
-            # A window with no keys gets one that it does not look at.
+            # A window with no keys gets one that it does not attend to.
             yield Piece(queries, runs or (slice(0, 1),), (1 if runs else 2,))
 
     def visible(self, queries: Positions, keys: Positions, length: int) -> Pairs:
         """True where both are in one window, or one is of the prefix."""
-        prefix = self.laid(length).prefix
+        prefix = self.grid_of(length).prefix
         together = self.window_of(queries, length) == self.window_of(keys, length)
         return together | (queries < prefix) | (keys < prefix)
 
 
-def attend(
-    name: str,
-    windows: Swin,
-    query: Float[Tensor, "batch head q dim"],
-    key: Float[Tensor, "batch kv_head k dim"],
-    value: Float[Tensor, "batch kv_head k value_dim"],
-    *,
-    mask: Mask | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    dropout_p: float = 0.0,
-    grid: Grid | None = None,
-) -> Float[Tensor, "batch head q value_dim"]:
-    """Softmax within each window.
-
-    Raises:
-        MechanismError: for dropout.
-        ValueError: if kv_head does not divide head, the mask cannot be broadcast, or the grid has
-            another number of positions than there are keys.
-    """
-    laid, (q, k) = replace(windows, grid=grid), (query.shape[2], key.shape[2])
-    how = {"mask": mask, "is_causal": is_causal, "scale": scale, "dropout_p": dropout_p}
-    order = laid.order(q, k, query.device)
-    return pattern.attend(name, laid, query, key, value, order=order, **how)
+def attend(windows: Swin, inputs: AttentionInputs) -> Float[Tensor, "batch head q value_dim"]:
+    """Softmax within each window."""
+    _, _, q, k = inputs.shape
+    windows = replace(windows, grid=inputs.grid)
+    return pattern.attend(windows, inputs, windows.order(q, k, inputs.query.device))
 
 
-def weights(
-    windows: Swin,
-    query: Float[Tensor, "batch head q dim"],
-    key: Float[Tensor, "batch kv_head k dim"],
-    *,
-    mask: Mask | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    positions: Int[Tensor, " q"] | None = None,
-    grid: Grid | None = None,
-) -> Float[Tensor, "batch head q k"]:
-    """The matrix of the windows, as `core.attention.common.pattern.weights`.
-
-    Raises:
-        ValueError: if kv_head does not divide head, the mask cannot be broadcast, or the grid has
-            another number of positions than there are keys.
-    """
-    how = {"mask": mask, "is_causal": is_causal, "scale": scale, "positions": positions}
-    return pattern.weights(replace(windows, grid=grid), query, key, **how)
+def weights(windows: Swin, inputs: AttentionInputs) -> Float[Tensor, "batch head q k"]:
+    """The matrix of the windows, as `core.attention.common.pattern.weights`."""
+    return pattern.weights(replace(windows, grid=inputs.grid), inputs)
 
 
 def swin(width: int = WIDTH, shift: int = 0) -> Mechanism:
@@ -171,10 +126,9 @@ def swin(width: int = WIDTH, shift: int = 0) -> Mechanism:
         source="Liu et al. 2021, https://arxiv.org/abs/2103.14030",
         exact=False,
         cost=f"time grows as N x {width * width}, memory as N; what lies in other windows is lost",
-        attend=partial(attend, name, Swin(width, shift)),
-        weights=partial(weights, Swin(width, shift)),
+        attend_kernel=partial(attend, Swin(width, shift)),
+        weights_kernel=partial(weights, Swin(width, shift)),
         has_dropout=False,
-        positional=True,
         spatial=True,
     )
 

@@ -1,89 +1,55 @@
-"""Top-k attention: every score is computed, and the largest of each row are kept.
+"""Top-k attention: every score is computed, and the largest of each row are used.
 
 Source: Zhao et al. 2019, section 3, https://arxiv.org/abs/1912.11637
 
 Which scores are large is known only once all are there, so nothing is saved; what changes is the
-map. Softmax over the kept scores is their usual weights, divided by their sum.
+map. Softmax over the largest scores is their usual weights, divided by their sum.
 """
 
 from functools import partial
 
-import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Float
 from torch import Tensor
 
-from core.attention import standard
-from core.attention.common.masks import Mask
+from core.attention.common.inputs import AttentionInputs
 from core.attention.common.mechanism import Mechanism
-from core.attention.common.shapes import expand_kv_heads
+from core.attention.common.softmax import averaged_values, softmax_weights
 from core.attention.linear import normalised
 from core.errors import InputError
 
-KEPT = 32
+TOP_K = 32
 
 
-def weights(
-    query: Float[Tensor, "batch head q dim"],
-    key: Float[Tensor, "batch kv_head k dim"],
-    *,
-    mask: Mask | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    kept: int = KEPT,
-) -> Float[Tensor, "batch head q k"]:
-    """Softmax over the `kept` largest allowed scores of each row; all other keys weigh 0.
-
-    In float32 at least. A row with no allowed key is all zeros.
-
-    Raises:
-        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
-    """
-    every = standard.weights(query, key, mask=mask, is_causal=is_causal, scale=scale)
-    largest = every.topk(min(kept, key.shape[2]), dim=-1)
+def weights(top_k: int, inputs: AttentionInputs) -> Float[Tensor, "batch head q k"]:
+    """Softmax over the `top_k` largest allowed scores of each row; all other keys weigh 0."""
+    every = softmax_weights(inputs)
+    largest = every.topk(min(top_k, every.shape[-1]), dim=-1)
     shares = normalised(largest.values, largest.values.sum(dim=-1, keepdim=True))
     return every.new_zeros(every.shape).scatter(-1, largest.indices, shares)
 
 
-def attend(
-    query: Float[Tensor, "batch head q dim"],
-    key: Float[Tensor, "batch kv_head k dim"],
-    value: Float[Tensor, "batch kv_head k value_dim"],
-    *,
-    mask: Mask | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    dropout_p: float = 0.0,
-    kept: int = KEPT,
-) -> Float[Tensor, "batch head q value_dim"]:
-    """The values, averaged by `weights`; dropout falls on the weights.
+def attend(top_k: int, inputs: AttentionInputs) -> Float[Tensor, "batch head q value_dim"]:
+    """The values, averaged by the weights; dropout falls on the weights."""
+    return averaged_values(weights(top_k, inputs), inputs)
+
+
+def topk(top_k: int = TOP_K) -> Mechanism:
+    """Top-k attention with another number of keys a row.
 
     Raises:
-        ValueError: if kv_head does not divide head, or the mask cannot be broadcast.
+        InputError: if no key would be left.
     """
-    looks = weights(query, key, mask=mask, is_causal=is_causal, scale=scale, kept=kept)
-    if dropout_p > 0:
-        looks = F.dropout(looks, dropout_p)
-    value = expand_kv_heads(value, query.shape[1]).to(looks.dtype)
-    return (looks @ value).to(query.dtype)
-
-
-def topk(kept: int = KEPT) -> Mechanism:
-    """Top-k attention that keeps another number of keys a row.
-
-    Raises:
-        InputError: if no key would be kept.
-    """
-    if kept < 1:
-        raise InputError(f"At least 1 key a row to keep was wanted; {kept} came.")
+    if top_k < 1:
+        raise InputError(f"At least 1 key a row to keep was wanted; {top_k} came.")
     return Mechanism(
-        name="topk" if kept == KEPT else f"topk {kept}",
-        title=f"Top {kept}",
+        name="topk" if top_k == TOP_K else f"topk {top_k}",
+        title=f"Top {top_k}",
         source="Zhao et al. 2019, https://arxiv.org/abs/1912.11637",
         exact=False,
         cost="time and memory grow as N x N: it saves no time, since every score is needed to find "
-        f"the {kept} largest of a row",
-        attend=partial(attend, kept=kept),
-        weights=partial(weights, kept=kept),
+        f"the {top_k} largest of a row",
+        attend_kernel=partial(attend, top_k),
+        weights_kernel=partial(weights, top_k),
     )
 
 

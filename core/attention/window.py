@@ -1,8 +1,8 @@
-"""Window attention: a query looks at the keys near it and at no others.
+"""Window attention: a query attends to the keys near it and to no others.
 
 Source: Beltagy et al. 2020, section 3.1, https://arxiv.org/abs/2004.05150
 
-A width of w means that query i looks at key j if they are fewer than w positions apart: w keys
+A width of w means that query i attends to key j if they are fewer than w positions apart: w keys
 with itself where attention is causal, as in Mistral's sliding window, and 2 w - 1 where it is not.
 Query i stands beside key i, in cross attention too (see `core.attention.common.pattern`).
 """
@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.attention.common.mechanism import Mechanism
-from core.attention.common.pattern import Pairs, Positions, sparse
+from core.attention.common.pattern import sparse
 from core.attention.common.pattern_pieces import Piece
 from core.attention.common.separable import blocks
+from core.attention.common.visibility import Pairs, Positions
 from core.errors import InputError
 
 WIDTH = 128
@@ -27,7 +28,7 @@ class Window:
     width: int
 
     def keys(self, queries: slice, k: int, is_causal: bool) -> slice:
-        """The keys that any of these queries looks at, or the last one where there are none."""
+        """The keys that any of these queries attends to, or the last one where there are none."""
         ahead = 0 if is_causal else self.width - 1
         first = min(max(queries.start - self.width + 1, 0), k - 1)
         return slice(first, min(queries.stop + ahead, k))

@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 
 from core.attention import MECHANISMS
-from core.attention.attend import placed
 from core.bench.memory import peak_bytes
 from core.bench.timing import ROUNDS, Spread, interleaved, ratio, seconds
 from core.capture import capture
@@ -106,7 +105,7 @@ def attention_peak(call: AttentionCall, *, own: bool = False) -> int | None:
 
     The value has the key's shape and random content: memory does not depend on what it holds.
     """
-    if call.given is not None:
+    if call.model_weights is not None:
         return None
     value = torch.randn_like(call.key)
     if call.mechanism is None or own:
@@ -124,8 +123,7 @@ def attention_peak(call: AttentionCall, *, own: bool = False) -> int | None:
             call.query.device,
         )
     mechanism = MECHANISMS[call.mechanism]
-    how = {"mask": call.mask, "is_causal": call.is_causal, "scale": call.scale}
-    how |= placed(mechanism, call.grid)
+    how = {"mask": call.mask, "is_causal": call.is_causal, "scale": call.scale, "grid": call.grid}
     return peak_bytes(
         lambda: mechanism.attend(call.query, call.key, value, **how), call.query.device
     )

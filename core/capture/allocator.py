@@ -8,7 +8,7 @@ library, whose limits these are; elsewhere nothing is changed.
 import ctypes
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # the names that malloc.h gives these numbers
-KEPT_BYTES = 512 * 2**20  # at most so much is kept free
+FREE_BYTES = 512 * 2**20  # at most so much stays free
 GROWN_BYTES = 64 * 2**20
 POOLED_BYTES = 32 * 2**20  # larger blocks go back at once: the library's own upper limit
 
@@ -19,5 +19,5 @@ def keep_freed_memory() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # musl, macOS, Windows
         return False
-    limits = {TRIM_THRESHOLD: KEPT_BYTES, TOP_PAD: GROWN_BYTES, MMAP_THRESHOLD: POOLED_BYTES}
+    limits = {TRIM_THRESHOLD: FREE_BYTES, TOP_PAD: GROWN_BYTES, MMAP_THRESHOLD: POOLED_BYTES}
     return all(mallopt(name, size) == 1 for name, size in limits.items())

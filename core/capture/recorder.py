@@ -17,13 +17,13 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from core.attention import MECHANISMS
-from core.attention.attend import attend, attention_weights, placed
+from core.attention.attend import attend, attention_weights, check_mechanism
 from core.attention.common.grid import Grid
 from core.attention.common.masks import Mask
 from core.attention.common.mechanism import Mechanism
 from core.capture.multi_head import MultiHeadCall
 from core.capture.route import Route
-from core.capture.tensors import four_axes, kept, mask_axes, one_batch
+from core.capture.tensors import detached, four_axes, mask_axes, one_batch
 from core.capture.trace import AttentionCall, Trace
 from core.capture.weights import verify
 
@@ -55,7 +55,7 @@ def capture(
     Args:
         mechanism: name in MECHANISMS that every call is routed to; None leaves the kernel alone.
         layers: route only these calls, counted from 0; None routes all.
-        grid: how the positions lie in a picture, for mechanisms that see in two axes.
+        grid: how the positions lie in a picture, for mechanisms that attend in two axes.
         record: False only routes, to time a mechanism without recording.
         verify_rows: check that many query rows of each call against softmax(qk)v as it runs.
         keep_outputs: keep v, and the output within its graph: gradients by it are to be taken.
@@ -65,8 +65,7 @@ def capture(
     Raises:
         ValueError: if the mechanism is unknown, or a capture is already open in this thread.
     """
-    if mechanism is not None and mechanism not in MECHANISMS:
-        raise ValueError(f"one of {', '.join(MECHANISMS)} was wanted; {mechanism!r} came")
+    check_mechanism(mechanism)
     if getattr(_thread, "open", False):
         raise ValueError("a capture is already open in this thread: close it before the next one")
     trace = Trace()
@@ -112,7 +111,7 @@ class _Recorder(TorchFunctionMode):
             # A layer asks for its weights after it has attended.
             routed = self.route.of(self.count - (func is attention_weights))
             kwargs["mechanism"] = kwargs.get("mechanism") if routed is None else routed.name
-            kwargs["grid"] = self.route.where(args[0])
+            kwargs["grid"] = self.route.grid_of(args[0])
         if func is attend:
             return self.layer(*args, **kwargs)
         return func(*args, **kwargs)
@@ -130,7 +129,7 @@ class _Recorder(TorchFunctionMode):
     ) -> Tensor:
         """Stand in for F.scaled_dot_product_attention, whose signature this is."""
         own = {"scale": scale, "enable_gqa": enable_gqa}
-        routed, grid = self.route.of(self.count), self.route.where(query)
+        routed, grid = self.route.of(self.count), self.route.grid_of(query)
         if routed is None:
             arguments = (query, key, value, attn_mask, dropout_p, is_causal)
             output = F.scaled_dot_product_attention(*arguments, **own)
@@ -138,8 +137,8 @@ class _Recorder(TorchFunctionMode):
             query, key, value = one_batch(query, key, value)
         else:
             query, key, value = one_batch(query, key, value)
-            how = {"is_causal": is_causal, "scale": scale, "dropout_p": dropout_p}
-            output = _routed(routed, query, key, value, attn_mask, **how, **placed(routed, grid))
+            how = {"is_causal": is_causal, "scale": scale, "dropout_p": dropout_p, "grid": grid}
+            output = _routed(routed, query, key, value, attn_mask, **how)
             kernel = routed.name
         call = AttentionCall(
             query=four_axes(query),
@@ -183,15 +182,15 @@ class _Recorder(TorchFunctionMode):
         if self.record:
             call = replace(
                 call,
-                query=kept(call.query),
-                key=kept(call.key),
+                query=detached(call.query),
+                key=detached(call.key),
                 mask=None if call.mask is None else call.mask.detach(),
                 kernel=f"{call.kernel} ({call.query.device.type})",
             )
             if self.keep_outputs:  # where all before is frozen, the graph begins here
-                call = replace(call, value=kept(value), output=output.requires_grad_())
+                call = replace(call, value=detached(value), output=output.requires_grad_())
             elif self.count - 1 == self.value_of:
-                call = replace(call, value=four_axes(kept(value)))
+                call = replace(call, value=four_axes(detached(value)))
             self.trace.calls.append(self.checked(call, value, output))
         if self.on_call:
             self.on_call(self.count)
@@ -205,21 +204,20 @@ class _Recorder(TorchFunctionMode):
 
     def multi_head(self, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
         """Run nn.MultiheadAttention's function with this mode on, so that its call is seen."""
-        asked = MultiHeadCall(args, kwargs)
-        record, self.record = self.record, self.record or asked.wants_weights
+        function = MultiHeadCall(args, kwargs)
+        record, self.record = self.record, self.record or function.wants_weights
         try:
             with self:
-                output = asked.run()
+                output = function.run()
         finally:
             self.record = record
-        if not asked.wants_weights:
+        if not function.wants_weights:
             return output, None
         call = self.trace.calls[-1] if record else self.trace.calls.pop()
         mechanism = MECHANISMS[call.mechanism or "standard"]
         how = {"mask": call.mask, "is_causal": call.is_causal, "scale": call.scale}
-        how |= placed(mechanism, call.grid)
-        weights = mechanism.weights(call.query, call.key, **how)
-        weights = weights.mean(dim=1) if asked.wants_average else weights
+        weights = mechanism.weights(call.query, call.key, grid=call.grid, **how)
+        weights = weights.mean(dim=1) if function.wants_average else weights
         return output, weights.to(output.dtype) if output.ndim == 3 else weights[0].to(output.dtype)
 
 

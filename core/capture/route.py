@@ -20,7 +20,7 @@ class Route(NamedTuple):
         """The mechanism of a call, counted from 0; None leaves the kernel alone."""
         return self.mechanism if self.layers is None or call in self.layers else None
 
-    def where(self, query: Tensor) -> Grid | None:
+    def grid_of(self, query: Tensor) -> Grid | None:
         """The grid, if the positions of this call are those of the picture."""
-        there = self.grid is not None and self.grid.positions == query.shape[-2]
-        return self.grid if there else None
+        fits = self.grid is not None and self.grid.positions == query.shape[-2]
+        return self.grid if fits else None

@@ -1,10 +1,10 @@
-"""Layout: the four axes in which a call of attention is recorded, and what of it is kept."""
+"""Layout: the four axes in which a call of attention is recorded, and what of it is recorded."""
 
 import torch
 from torch import Tensor
 
-# A view of less than a quarter of its storage (a static cache, say) is copied, or keeping it would
-# keep the rest alive. A packed qkv projection stays a view: copying costs time, keeping v a third.
+# A view of less than a quarter of its storage (a static cache, say) is copied, or holding it would
+# hold the rest alive. A packed qkv projection stays a view: copying costs time, holding v a third.
 COPY_BELOW = 0.25
 
 
@@ -28,8 +28,8 @@ def mask_axes(mask: Tensor, query: Tensor) -> Tensor:
     return four_axes(mask)
 
 
-def kept(tensor: Tensor) -> Tensor:
-    """What the trace holds on to: a view, or a copy where a view would keep much else alive.
+def detached(tensor: Tensor) -> Tensor:
+    """The tensor without its graph: a view, or a copy where a view would hold much else alive.
 
     A view follows its tensor: what the model writes into it afterwards is in the record too.
     """

@@ -16,20 +16,21 @@ class AttentionCall:
     """One call of attention: what it takes to rebuild any part of its map exactly.
 
     With `windows` each sequence of q and k is one window of a picture, and the maps are those of
-    the whole picture: its positions count as queries and keys, its pictures as the batch.
+    the full picture: its positions count as queries and keys, its pictures as the batch.
     """
 
     query: Float[Tensor, "batch head q dim"]
     key: Float[Tensor, "batch kv_head k dim"]
     mask: Mask | None  # 4 axes, each full or 1
-    is_causal: bool  # top-left: query i sees keys 0..i
+    is_causal: bool  # top-left: query i attends to keys 0..i
     scale: float
     mechanism: str | None  # None: the model's own kernel, softmax attention
     kernel: str  # what really ran, such as 'flash (cpu)'
     value: Tensor | None = None  # only while the call is verified
     output: Tensor | None = None
     error: float | None = None  # largest |softmax(qk)v - output|, where it was asked for
-    given: Tensor | None = None  # (batch, head, q, k): the map of a model that can't be recorded
+    # (batch, head, q, k): the library's own weights, of a model that can't be recorded
+    model_weights: Tensor | None = None
     grid: Grid | None = None  # how the positions lie in a picture, where they are its patches
     windows: Windows | None = None  # how the pictures were cut, where attention stays in windows
 
@@ -45,17 +46,17 @@ class AttentionCall:
 
     @property
     def queries(self) -> int:
-        """Number of positions that look."""
+        """Number of positions that attend."""
         return self.query.shape[2] if self.windows is None else self.windows.positions
 
     @property
     def keys(self) -> int:
-        """Number of positions that are looked at."""
+        """Number of positions that are attended to."""
         return self.key.shape[2] if self.windows is None else self.windows.positions
 
     @property
     def restricted(self) -> bool:
-        """May some query not look at some key?"""
+        """May some query not attend to some key?"""
         return self.mask is not None or self.is_causal or self.windows is not None
 
     def kv_head(self, head: int) -> int:
@@ -73,7 +74,9 @@ class Trace:
     def nbytes(self) -> int:
         """Bytes that the trace keeps alive: each storage counts once, and whole."""
         tensors = [
-            t for c in self.calls for t in (c.query, c.key, c.mask, c.value, c.output, c.given)
+            tensor
+            for c in self.calls
+            for tensor in (c.query, c.key, c.mask, c.value, c.output, c.model_weights)
         ]
         storages = [tensor.untyped_storage() for tensor in tensors if tensor is not None]
         return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())

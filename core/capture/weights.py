@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from core.attention import MECHANISMS
-from core.attention.attend import placed
 from core.attention.common.masks import Mask, allowed
+from core.attention.common.shapes import expand_kv_heads
+from core.attention.common.visibility import causal, limited, part_of
 from core.capture.trace import AttentionCall
 
 # Rows are made in blocks of about this many cells, 8 MB: small enough for the last cache between
@@ -28,34 +29,32 @@ def mask_rows(
     if mask is not None:
         mask = mask if mask.shape[0] == 1 else mask[sequences]
         mask = mask if mask.shape[1] == 1 else mask[:, heads]
-        mask = mask if mask.shape[2] == 1 else mask[:, :, queries]
+        mask = part_of(mask, queries)
     device = call.query.device
     if call.windows is not None:
         windows = torch.arange(call.query.shape[0])[sequences] % call.windows.count
         # Models add a large negative number where patches of opposite edges meet: nearly nothing.
-        mask = _both(mask, call.windows.inside(windows)[:, None, queries].to(device))
+        mask = limited(mask, call.windows.inside(windows)[:, None, queries].to(device))
     if call.is_causal:
-        positions = torch.arange(call.query.shape[2], device=device)[queries]
-        causal = torch.arange(call.key.shape[2], device=device) <= positions[:, None]
-        mask = _both(mask, causal[None, None])
+        keys = torch.arange(call.key.shape[2], device=device)
+        mask = limited(mask, causal(positions_of(call, queries)[:, None], keys)[None, None])
     return mask
 
 
-def _both(mask: Mask | None, may: Bool[Tensor, "sequence 1 q k"]) -> Mask:
-    if mask is None:
-        return may
-    return mask & may if mask.dtype == torch.bool else mask.masked_fill(~may, -torch.inf)
+def positions_of(call: AttentionCall, queries: slice) -> Int[Tensor, " q"]:
+    """Where some queries stand among all of their sequence."""
+    return torch.arange(call.query.shape[2], device=call.query.device)[queries]
 
 
 def allowed_rows(call: AttentionCall, head: int, queries: slice, batch: int) -> Bool[Tensor, "q k"]:
-    """True where some queries of a head may look."""
-    asked = range(call.queries)[queries]
+    """True where some queries of a head may attend."""
+    rows = range(call.queries)[queries]
     if call.windows is not None:
-        return call.windows.visible(asked)
+        return call.windows.visible(rows)
     mask = mask_rows(call, slice(head, head + 1), queries, slice(batch, batch + 1))
     if mask is None:
-        return torch.ones(len(asked), call.keys, dtype=torch.bool)
-    return allowed(mask)[0, 0].expand(len(asked), call.keys)
+        return torch.ones(len(rows), call.keys, dtype=torch.bool)
+    return allowed(mask)[0, 0].expand(len(rows), call.keys)
 
 
 def weights_of(
@@ -70,15 +69,16 @@ def weights_of(
 def stitched(
     call: AttentionCall, heads: slice, queries: slice, batch: int, into: Tensor | None = None
 ) -> Float[Tensor, "head q k"]:
-    """Some rows of a windowed call; 0 outside of the windows, as `into` is where it is given."""
-    asked = range(call.queries)[queries]
-    windows = call.windows.around(asked)
+    """Some rows of a windowed call; 0 outside of the windows, as in `into`."""
+    positions = range(call.queries)[queries]
+    windows = call.windows.around(positions)
     weights = window_weights(call, heads, windows, batch)
-    seen = call.windows.order[windows]
-    window, slot = ((seen >= asked.start) & (seen < asked.stop)).nonzero(as_tuple=True)
-    rows = weights.new_zeros(weights.shape[1], len(asked), call.keys) if into is None else into
-    q = seen[window, slot] - asked.start
-    rows[:, q[:, None], seen[window]] = weights[window, :, slot].transpose(0, 1)
+    order = call.windows.order[windows]
+    inside = (order >= positions.start) & (order < positions.stop)
+    window, slot = inside.nonzero(as_tuple=True)
+    rows = weights.new_zeros(weights.shape[1], len(positions), call.keys) if into is None else into
+    q = order[window, slot] - positions.start
+    rows[:, q[:, None], order[window]] = weights[window, :, slot].transpose(0, 1)
     return rows
 
 
@@ -93,24 +93,21 @@ def window_weights(
 def sequence_weights(
     call: AttentionCall, heads: slice, queries: slice, sequences: Sequences
 ) -> Float[Tensor, "sequence head q k"]:
-    """Some rows of some sequences as the model attended to them: whole ones, or windows."""
-    if call.given is not None:
-        return call.given[:, heads, queries][sequences].float()
+    """Some rows of some sequences as the model attended to them: full ones, or windows."""
+    if call.model_weights is not None:
+        return call.model_weights[:, heads, queries][sequences].float()
     shared = slice(None)
     if heads != slice(None):  # one head: only the kv head that it reads
         shared = slice(call.kv_head(heads.start), call.kv_head(heads.start) + 1)
-    mechanism, where = MECHANISMS[call.mechanism or "standard"], {}
-    if mechanism.positional:
-        positions = torch.arange(call.query.shape[2], device=call.query.device)
-        where = {"positions": positions[queries]}
-    where |= placed(mechanism, call.grid)
-    return mechanism.weights(
+    weights = MECHANISMS[call.mechanism or "standard"].weights(
         call.query[:, heads, queries][sequences],
         call.key[:, shared][sequences],
         mask=mask_rows(call, heads, queries, sequences),
         scale=call.scale,
-        **where,
-    ).float()
+        positions=positions_of(call, queries),
+        grid=call.grid,
+    )
+    return weights.float()
 
 
 def verify(call: AttentionCall, rows: int | None = None) -> float:
@@ -137,8 +134,7 @@ def verify(call: AttentionCall, rows: int | None = None) -> float:
     for start in range(0, call.query.shape[0], size):
         some = slice(start, start + size)
         weights = sequence_weights(call, slice(None), checked, some)
-        value = call.value[some].float()
-        value = value.repeat_interleave(call.heads // value.shape[1], dim=1)
+        value = expand_kv_heads(call.value[some].float(), call.heads)
         gap = (weights @ value - call.output[some, :, checked].float()).abs()
         gap[weights.sum(dim=-1) == 0] = 0.0
         worst.append(gap.max())

@@ -16,7 +16,7 @@ class Windows:
     """A grid of patches, rolled up and to the left by `shift`, then cut into equal windows.
 
     Positions are patches in reading order, slots the places in a window. Rolling brings patches of
-    opposite edges into one window, where they may not look at each other.
+    opposite edges into one window, where they may not attend to each other.
 
     Raises:
         ValueError: if the windows do not fill the grid, or a shift is not smaller than a window.
@@ -59,7 +59,7 @@ class Windows:
 
     @cached_property
     def regions(self) -> Int[Tensor, " position"]:
-        """A number for each position: those of one number look at each other and at no others."""
+        """A number for each position: those of one number attend to each other alone."""
         down, across = (lines < lines[:, :1] for lines in (self._lines(0), self._lines(1)))
         wrapped = 2 * down[:, None, :, None] + 1 * across[None, :, None, :]
         numbers = 4 * torch.arange(self.count)[:, None] + wrapped.reshape(self.count, self.area)
@@ -75,11 +75,11 @@ class Windows:
         return slots.div(self.area, rounding_mode="floor").unique().tolist()
 
     def visible(self, positions: range) -> Bool[Tensor, "q k"]:
-        """True where these positions may look, at any of the picture."""
+        """True where these positions may attend, to any of the picture."""
         return self.regions[positions.start : positions.stop, None] == self.regions
 
     def inside(self, windows: Int[Tensor, " window"]) -> Bool[Tensor, "window slot slot"]:
-        """True where a slot of each window may look, at any slot of it."""
+        """True where a slot of each window may attend, to any slot of it."""
         regions = self.regions[self.order[windows]]
         return regions[:, :, None] == regions[:, None]
 

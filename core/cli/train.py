@@ -3,10 +3,10 @@
 import argparse
 import sys
 import time
-from pathlib import Path
 
 import torch
 
+from core.capture.allocator import keep_freed_memory
 from core.errors import InputError
 from core.models import clip_mini
 from core.models.clip_mini import ASSET, ClipParts
@@ -19,81 +19,57 @@ from core.models.clip_mini.training.preparing import lessons
 from core.models.clip_mini.training.splits import HELD_OUT, VALIDATION, Split, split
 from core.models.clip_mini.training.training import Plan, Student, train
 
-MODELS = ("clip-mini",)
 
-
-def add_parser(commands: "argparse._SubParsersAction") -> None:
-    """Add the command `train` to the others."""
-    own = commands.add_parser(
-        "train",
-        help="train clip-mini, the small offline CLIP, and measure it",
-        description="Fetch pictures, train clip-mini's head, save and measure it. What is done "
-        "already is not done again.",
-    )
-    own.add_argument("model", choices=MODELS, help="what to train")
-    own.add_argument(
-        "--seed", type=int, default=Plan.seed, help="of the head (default %(default)s)"
-    )
-    own.add_argument("--epochs", type=int, default=Plan.epochs, help="default %(default)s")
-    own.add_argument("--float32", action="store_true", help="for CPUs without bfloat16")
-    own.add_argument(
-        "--out", type=Path, default=ASSET, help="file of the head (default: the asset)"
-    )
-    own.add_argument("--evaluate-only", action="store_true", help="measure the file, train nothing")
-    own.add_argument(
-        "--validate",
-        action="store_true",
-        help="measure on the validation nouns, and learn neither from them nor the held-out ones",
-    )
-    own.set_defaults(act=train_command)
-
-
-def train_command(given: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Train and measure; 1 if a bar is not met.
 
     Raises:
         InputError: if the pictures cannot be had, or the file cannot be written.
     """
-    if given.validate and given.out == ASSET and not given.evaluate_only:
+    file = options.out or ASSET
+    if options.validate and file == ASSET and not options.evaluate_only:
         raise InputError(
             "A file for a head that learned from less was wanted (--out); it does not replace the "
             "asset."
         )
+    keep_freed_memory()
     started = time.monotonic()
     items = catalogue(fetch_all(show))
-    measured, unused = (VALIDATION, HELD_OUT) if given.validate else (HELD_OUT, frozenset())
+    measured, unused = (VALIDATION, HELD_OUT) if options.validate else (HELD_OUT, frozenset())
     parts, chosen = clip_mini.untrained(), split(items, measured, unused)
-    if given.evaluate_only:
-        clip_mini.load_head(parts.module, given.out)
+    if options.evaluate_only:
+        clip_mini.load_head(parts.module, file)
     else:
-        trained(parts, items, chosen, given)
-        clip_mini.save_head(parts.module, given.out)
+        trained(parts, items, chosen, options)
+        clip_mini.save_head(parts.module, file)
         minutes = (time.monotonic() - started) / 60
-        sys.stdout.write(f"{given.out}, after {minutes:.0f} minutes\n")
+        sys.stdout.write(f"{file}, after {minutes:.0f} minutes\n")
         # What is measured is what was saved, rounded to float16.
-        clip_mini.load_head(parts.module, given.out)
+        clip_mini.load_head(parts.module, file)
     sys.stdout.write(f"{HEADER}\n")
     # Photographs are no matter of choice: a validation run does not look at them.
-    reached = scores(parts, items, chosen, photographs=not given.validate)
+    reached = scores(parts, items, chosen, photographs=not options.validate)
     for score in reached:
         sys.stdout.write(f"{score}\n")
     return 0 if all(score.met for score in reached) else 1
 
 
-def trained(parts: ClipParts, items: list[Item], chosen: Split, given: argparse.Namespace) -> None:
+def trained(
+    parts: ClipParts, items: list[Item], chosen: Split, options: argparse.Namespace
+) -> None:
     """Train the head of a model in place."""
     folder, trunk = data_folder() / "features", parts.module.visual.trunk
-    plan = Plan(seed=given.seed, epochs=given.epochs, bfloat16=not given.float32)
+    plan = Plan(seed=options.seed, epochs=options.epochs, bfloat16=not options.float32)
     material = lessons(items, chosen, parts, folder, show)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(plan.seed)  # modules draw their first weights from the global generator
         student = Student(Head(trunk.head.config))
-    kept = folder / f"run-{'validate' if given.validate else 'final'}-{plan.seed}.pt"
+    kept = folder / f"run-{'validate' if options.validate else 'final'}-{plan.seed}.pt"
 
-    def told(epochs: int, loss: float) -> None:
+    def on_epoch(epochs: int, loss: float) -> None:
         show(f"training, loss {loss:.2f}", epochs / plan.epochs)
 
-    train(student, material, plan, kept, told)
+    train(student, material, plan, kept, on_epoch)
     trunk.head.load_state_dict(student.head.state_dict())
     trunk.share.fill_(material.share)
     parts.module.logit_scale.data.copy_(student.logit_scale.data)

@@ -72,7 +72,7 @@ def weighted(
     return total
 
 
-def looked_at(
+def attended(
     call: AttentionCall, row: Float[Tensor, " q"], batch: int = 0
 ) -> Float[Tensor, "head k"]:
     """A row times the map of every head: what its queries look at, some queries at a time."""

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from core.errors import InputError
-from core.explain.gradients import looked_at
+from core.explain.gradients import attended
 from core.models.clip.facts import Reader
 from core.models.run import Prepared, Run
 from core.types import Group
@@ -71,8 +71,8 @@ def token_attention(
     group = run.prepared.groups[-1 if reader.kind == "query" else 0]
     calls = [run.trace.calls[index] for index in group.calls]
     row = reading_row(group, reader, item, calls[0].query)
-    looks = torch.stack([looked_at(call, row, item) for call in calls])
-    return looks[..., own_keys(group, item)].cpu().numpy()
+    weights = torch.stack([attended(call, row, item) for call in calls])
+    return weights[..., own_keys(group, item)].cpu().numpy()
 
 
 def own_keys(group: Group, item: int) -> slice:

@@ -2,14 +2,14 @@
 
 Source: Vaswani et al. 2017, section 3.2, https://arxiv.org/abs/1706.03762
 
-Masks of every layer here: boolean, True where a query may look, or float, added to the scores; of
+Masks of every layer here: boolean, True where a query may attend, or float, added to the scores; of
 shape (k,), (q, k), (batch, q, k) or (batch, head, q, k). Padding comes from
-`core.attention.common.masks.padding_mask`. `is_causal` lets query i see keys 0 to i, and goes
+`core.attention.common.masks.padding_mask`. `is_causal` lets query i attend to keys 0 to i, and goes
 together with a mask. A query with no allowed key gives zeros before the output projection, never
 NaN.
 
 `mechanism` is a name in MECHANISMS, or None for torch's own kernel; `core.capture.capture` sees
-every call with the mechanism that ran, and a mechanism given to it goes before that of the layer.
+every call with the mechanism that ran, and a mechanism that it names goes before that of the layer.
 """
 
 from typing import NamedTuple
@@ -45,10 +45,10 @@ class AttentionHeads(nn.Module):
         """Start with random weights.
 
         Args:
-            dim: width of what looks.
+            dim: width of the queries' input.
             width: width of all heads together; each has width / heads.
             heads: number of heads.
-            kv_dim: width of what is looked at; None where it is the same as `dim`.
+            kv_dim: width of the context; None where it is the same as `dim`.
             dropout: part of the weights dropped in training.
             bias: whether the projections add a bias.
             mechanism: name in MECHANISMS, None for torch's own kernel.
@@ -75,7 +75,7 @@ class AttentionHeads(nn.Module):
         is_causal: bool = False,
         need_weights: bool = False,
     ) -> Attended:
-        """x looks at the context, or at itself where there is none.
+        """x attends to the context, or to itself where there is none.
 
         Weights are computed only where `need_weights` asks for them.
 
@@ -101,7 +101,7 @@ class AttentionHeads(nn.Module):
 
 
 class SelfAttention(AttentionHeads):
-    """One head that looks at its own input, and always gives its weights."""
+    """One head that attends to its own input, and always gives its weights."""
 
     def __init__(
         self,
@@ -158,9 +158,9 @@ class MultiHeadAttention(AttentionHeads):
         """Start with random weights.
 
         Args:
-            dim: width of what looks, and of all heads together.
+            dim: width of the queries' input, and of all heads together.
             heads: number of heads; divides `dim`.
-            kv_dim: width of what is looked at; None where it is the same as `dim`.
+            kv_dim: width of the context; None where it is the same as `dim`.
             out_dim: width of the output; None where it is the same as `dim`.
             dropout: part of the weights dropped in training.
             bias: whether the projections add a bias.
@@ -182,7 +182,7 @@ class MultiHeadAttention(AttentionHeads):
         is_causal: bool = False,
         need_weights: bool = False,
     ) -> Attended:
-        """x looks at the context, or at itself where there is none; see AttentionHeads."""
+        """x attends to the context, or to itself where there is none; see AttentionHeads."""
         how = {"mask": mask, "is_causal": is_causal, "need_weights": need_weights}
         attended = super().forward(x, context, **how)
         return Attended(self.output(attended.output), attended.weights)

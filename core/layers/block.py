@@ -66,7 +66,7 @@ class EncoderBlock(nn.Module):
         mask: Mask | None = None,
         is_causal: bool = False,
     ) -> Float[Tensor, "batch position dim"]:
-        """The positions after they looked at each other; masks as in `core.layers.attention`."""
+        """The positions after they attended to each other; masks as in `core.layers.attention`."""
         attended = self.attention(self.attention_norm(x), mask=mask, is_causal=is_causal)
         x = x + self.dropout(attended.output)
         return x + self.dropout(self.mlp(self.mlp_norm(x)))

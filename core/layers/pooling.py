@@ -1,4 +1,4 @@
-"""Attention pooling: one query looks at all tokens, and what it sees stands for the picture.
+"""Attention pooling: one query attends to all tokens, and what it finds stands for the picture.
 
 Sources: Lee et al. 2019, section 3.2 (a learned query), https://arxiv.org/abs/1810.00825; Zhai et
 al. 2022 (with an MLP), https://arxiv.org/abs/2106.04560; Radford et al. 2021, section 2.4 (the mean
@@ -16,7 +16,7 @@ from core.layers.positions import LearnedGridPositions
 
 
 class AttentionPooling(nn.Module):
-    """One learned query looks at all tokens.
+    """One learned query attends to all tokens.
 
     The same as timm's `AttentionPoolLatent` with the same weights.
     """
@@ -60,7 +60,7 @@ class AttentionPooling(nn.Module):
 
 
 class MeanQueryPooling(nn.Module):
-    """The mean of a feature map looks at itself and at every place of the map.
+    """The mean of a feature map attends to itself and to every place of the map.
 
     The same as the `AttentionPool2d` of CLIP's ResNets with the same weights; a map of another
     size than `grid` is taken too, with interpolated positions.

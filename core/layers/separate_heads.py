@@ -47,7 +47,7 @@ class SeparateHeads(nn.Module):
         is_causal: bool = False,
         need_weights: bool = False,
     ) -> Attended:
-        """x looks at the context with one head after the other; see AttentionHeads.
+        """x attends to the context with one head after the other; see AttentionHeads.
 
         A mask of four axes is cut into its heads.
         """

@@ -1,4 +1,4 @@
-"""Maps: what a head looks at, rebuilt exactly from a recorded call, when somebody looks."""
+"""Maps: what a head attends to, rebuilt exactly from a recorded call, on demand."""
 
 from core.capture.weights import verify
 from core.maps.maps import (

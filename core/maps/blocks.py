@@ -1,4 +1,4 @@
-"""Blocks: some rows of a head's map at a time, so that no map need ever be whole."""
+"""Blocks: some rows of a head's map at a time, so that no map need ever be held in full."""
 
 from collections.abc import Callable, Iterator
 from typing import Literal
@@ -9,7 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from core.attention import MECHANISMS
-from core.attention.common.masks import masked_softmax
+from core.attention.common.softmax import masked_softmax
+from core.attention.common.visibility import hide_ahead, keys_in_reach, part_of
 from core.capture.trace import AttentionCall
 from core.capture.weights import BLOCK_CELLS, mask_rows, stitched, weights_of
 
@@ -42,12 +43,12 @@ def map_blocks(
 ) -> Iterator[Float[Tensor, "q k"]]:
     """The map of a head in blocks of rows, each a multiple of so many rows (but the last).
 
-    Written into `into`, a zeroed map, where it is given.
+    Written into `into`, a zeroed map, where there is one.
     """
     queries = range(call.queries) if queries is None else queries
     size = max(BLOCK_CELLS // call.keys // multiple, 1) * multiple
-    whole = call.given is None and call.windows is None
-    exact = whole and MECHANISMS[call.mechanism or "standard"].exact
+    recorded = call.model_weights is None and call.windows is None
+    exact = recorded and MECHANISMS[call.mechanism or "standard"].exact
     block = _exact_blocks(call, head, batch) if exact else None
     for start in range(queries.start, queries.stop, size):
         part = slice(start, min(start + size, queries.stop))
@@ -73,18 +74,17 @@ def _exact_blocks(
     def block(part: slice, out: Tensor | None) -> Tensor:
         if out is None:
             out = query.new_zeros(part.stop - part.start, k)
-        # A top-left causal row sees no key beyond its own position: half of the work falls away.
-        seen = min(part.stop, k) if call.is_causal else k
-        scores = query[part] @ key[:, :seen]
+        # Where attention is causal, half of the work falls away.
+        reach = keys_in_reach(part, k, call.is_causal)
+        scores = query[part] @ key[:, :reach]
         if call.mask is not None:
             mask = mask_rows(call, slice(head, head + 1), part, slice(batch, batch + 1))
-            mask = mask if mask.shape[-1] == 1 else mask[..., :seen]
-            out[:, :seen] = masked_softmax(scores[None, None], mask, is_causal=False)[0, 0]
+            mask = part_of(mask, slice(None), slice(reach))
+            out[:, :reach] = masked_softmax(scores[None, None], mask, is_causal=False)[0, 0]
             return out
-        if call.is_causal and part.start < seen:  # only the square on the diagonal has gaps
-            square = scores[:, part.start :]
-            square.masked_fill_(torch.ones_like(square, dtype=torch.bool).triu(1), -torch.inf)
-        torch.softmax(scores, dim=-1, out=out[:, :seen])
+        if call.is_causal:
+            hide_ahead(scores, first_query=part.start)
+        torch.softmax(scores, dim=-1, out=out[:, :reach])
         return out
 
     return block

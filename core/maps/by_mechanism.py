@@ -15,13 +15,13 @@ from core.maps.blocks import map_blocks
 from core.maps.cells import allowed_in_cells
 
 CELLS = 256  # a side: a picture beside others has room for no more
-SAME = 1e-5  # variation of maps that differ by rounding only: a wide window sees a short text whole
+SAME = 1e-5  # variation of maps that differ by rounding only: a wide window covers a short text
 DRAWN = 64  # positions of random q and k: noise at more would only be finer noise
 
 
 @dataclass(frozen=True)
 class HeadMap:
-    """What one head looks at by some mechanisms: those that do not differ share one map."""
+    """What one head attends to by some mechanisms: those that do not differ share one map."""
 
     mechanisms: tuple[str, ...]
     weights: Float[np.ndarray, "q_cell k_cell"]  # beyond `CELLS` positions the largest of a cell
@@ -33,7 +33,7 @@ class MapRow:
     """The same head by every mechanism, softmax first."""
 
     maps: tuple[HeadMap, ...]
-    allowed: Bool[np.ndarray, "q_cell k_cell"] | None  # None where all may look at all
+    allowed: Bool[np.ndarray, "q_cell k_cell"] | None  # None where all may attend to all
     cell: int  # positions a side of a cell
     refused: tuple[str, ...]  # a sentence for each mechanism that has no such map
 
@@ -52,7 +52,7 @@ def map_row(
     """The maps of a head of the first sequence of a call.
 
     Args:
-        call: whose q and k are looked at.
+        call: whose q and k are taken.
         mechanisms: names in MECHANISMS.
         head: counted from 0.
         on_map: told the share of the mechanisms that is done, 0 to 1.
@@ -75,14 +75,14 @@ def map_row(
         else:
             others.append(HeadMap((mechanism,), _cells(other, head), far))
     found = (HeadMap(tuple(same or ["standard"]), _cells(softmax, head), 0.0), *others)
-    cell = -(-max(call.queries, call.keys) // CELLS)
-    ranges = {"q_range": (0, call.queries), "k_range": (0, call.keys)}
-    cells = [-(-count // CELLS) for count in (call.queries, call.keys)]
-    return MapRow(found, allowed_in_cells(call, head, 0, ranges, cells), cell, tuple(refused))
+    cells = (-(-call.queries // CELLS), -(-call.keys // CELLS))
+    region = ((0, call.queries), (0, call.keys))
+    allowed = allowed_in_cells(call, head, 0, region, cells)
+    return MapRow(found, allowed, max(cells), tuple(refused))
 
 
 def variation(softmax: AttentionCall, other: AttentionCall, head: int) -> float:
-    """Total variation between two maps of a head, mean of the rows; no whole map is held."""
+    """Total variation between two maps of a head, mean of the rows; no full map is held."""
     total = 0.0
     pairs = zip(map_blocks(softmax, head, 0), map_blocks(other, head, 0), strict=True)
     for one, two in pairs:

@@ -1,9 +1,10 @@
-"""Cells: what the parts of a pooled map are called, and whether a key may be looked at there."""
+"""Cells: what the parts of a pooled map are called, and whether a query may attend there."""
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
+from core.attention.common.visibility import causal
 from core.capture.trace import AttentionCall
 from core.capture.weights import allowed_rows
 from core.maps.blocks import pool
@@ -31,16 +32,27 @@ def allowed_in_cells(
     call: AttentionCall,
     head: int,
     batch: int,
-    ranges: dict[str, tuple[int, int]],
-    cells: list[int],
+    region: tuple[tuple[int, int], tuple[int, int]],
+    cells: tuple[int, int],
 ) -> Bool[np.ndarray, "q_cell k_cell"] | None:
-    """True where any query of a cell may look at any of its keys; one row of cells at a time."""
+    """True where any query of a cell may attend to any of its keys; None where all may.
+
+    Args:
+        call: one of attention.
+        head: counted from 0.
+        batch: which sequence.
+        region: half-open ranges of queries and of keys of the call, padding included.
+        cells: how many queries and how many keys a cell stands for.
+    """
     if not call.restricted:
         return None
-    start, stop = ranges["q_range"]
+    (start, stop), keys = region
+    if call.mask is None and call.windows is None:  # causal: known without the rows between
+        last = (torch.arange(start, stop, cells[0]) + cells[0]).clamp(max=stop) - 1
+        return causal(last[:, None], torch.arange(*keys, cells[1])).numpy()
     rows = []
-    for first in range(start, stop, cells[0]):
-        own = slice(first, min(first + cells[0], stop))
-        may = allowed_rows(call, head, own, batch)[:, slice(*ranges["k_range"])]
+    for first in range(start, stop, cells[0]):  # one row of cells at a time
+        queries = slice(first, min(first + cells[0], stop))
+        may = allowed_rows(call, head, queries, batch)[:, slice(*keys)]
         rows.append(pool(may.any(dim=0, keepdim=True).float(), 1, cells[1], "max") > 0)
     return torch.cat(rows).cpu().numpy()

@@ -15,7 +15,7 @@ from core import maps
 from core.capture.trace import AttentionCall
 from core.errors import InputError
 from core.maps import regions
-from core.maps.cells import largest_in_cells, spans
+from core.maps.cells import allowed_in_cells, largest_in_cells, spans
 from core.maps.choices import Choice, HeadView
 from core.maps.labelled import LabelledMap, Provenance
 from core.maps.regions import CellLayout
@@ -23,13 +23,13 @@ from core.maps.words import without, words_view
 from core.models.run import Run
 from core.types import Group, Position
 
-WHOLE = 512  # positions up to which a head is shown cell by cell; beyond, it is pooled
+EXACT_UP_TO = 512  # positions up to which a head is shown cell by cell; beyond, it is pooled
 EXACT = 2048  # positions up to which a file of numbers holds every weight
 THUMBNAIL = 32  # cells a side of one head in the mosaic
 
 
-def head_view(run: Run, choice: Choice, whole: int = WHOLE) -> HeadView:
-    """The map of one head, or a region of it, cut to its own sentence; pooled beyond `whole`.
+def head_view(run: Run, choice: Choice, exact_up_to: int = EXACT_UP_TO) -> HeadView:
+    """The map of one head, or a region of it, cut to its own sentence; pooled if it is too long.
 
     Raises:
         ValueError: if there is no such layer, head or region.
@@ -37,8 +37,8 @@ def head_view(run: Run, choice: Choice, whole: int = WHOLE) -> HeadView:
     group = run.prepared.groups[choice.group]
     call = call_of(run, choice)
     queries, keys = group.queries[choice.item], group.keys[choice.item]
-    if choice.region is not None or max(len(queries), len(keys)) > whole:
-        return _region_view(run, choice, whole)
+    if choice.region is not None or max(len(queries), len(keys)) > exact_up_to:
+        return _region_view(run, choice, exact_up_to)
     ranges = own_ranges(group, choice.item)
     weights = _array(maps.tile(call, choice.head, *ranges.values(), choice.item))
     allowed = None
@@ -81,21 +81,21 @@ def patch_rows(
     return _array(maps.columns(calls, query) if looked_at else maps.rows(calls, query))
 
 
-def cell_layout(run: Run, choice: Choice, whole: int = WHOLE) -> CellLayout:
-    """Where the cells of a long text lie, by its region: pooled where that is larger than `whole`.
+def cell_layout(run: Run, choice: Choice, exact_up_to: int = EXACT_UP_TO) -> CellLayout:
+    """Where the cells of a long text lie, by its region: pooled where that is too large.
 
     Raises:
         ValueError: if the region is empty or reaches beyond the text.
     """
     group = run.prepared.groups[choice.group]
     of = len(group.queries[choice.item]), len(group.keys[choice.item])
-    return regions.cell_layout(choice.region, of, whole, WHOLE)
+    return regions.cell_layout(choice.region, of, exact_up_to, EXACT_UP_TO)
 
 
 def is_long(run: Run, choice: Choice) -> bool:
-    """Are there more positions than `WHOLE`, so that heads are pooled?"""
+    """Are there more positions than `EXACT_UP_TO`, so that heads are pooled?"""
     group = run.prepared.groups[choice.group]
-    return max(len(side[choice.item]) for side in (group.queries, group.keys)) > WHOLE
+    return max(len(side[choice.item]) for side in (group.queries, group.keys)) > EXACT_UP_TO
 
 
 def labelled(run: Run, choice: Choice, given: str) -> LabelledMap:
@@ -181,23 +181,23 @@ def call_of(run: Run, choice: Choice) -> AttentionCall:
     return call
 
 
-def _region_view(run: Run, choice: Choice, whole: int) -> HeadView:
-    """A region cell by cell, or pooled where it is larger than `whole`; never an N x N buffer."""
+def _region_view(run: Run, choice: Choice, exact_up_to: int) -> HeadView:
+    """A region cell by cell, or pooled where it is too large; never an N x N buffer."""
     call, group = call_of(run, choice), run.prepared.groups[choice.group]
-    where = cell_layout(run, choice, whole)
+    where = cell_layout(run, choice, exact_up_to)
     (first_q, _), (first_k, _) = own_ranges(group, choice.item).values()
     there = where.region.moved(first_q, first_k)
     if where.exact:
         weights = maps.tile(call, choice.head, *there, choice.item)
     else:
         sides = {"q_range": there.q, "k_range": there.k}
-        weights = maps.pooled(call, choice.head, WHOLE, choice.reduce, choice.item, **sides)
+        weights = maps.pooled(call, choice.head, EXACT_UP_TO, choice.reduce, choice.item, **sides)
     note = where.note(choice.reduce)
     if choice.hide_special or choice.by_word:
         note += "; too long to hide special tokens or to join words"
     return HeadView(
         _array(weights),
-        regions.allowed(call, choice.head, choice.item, there, where.cells),
+        allowed_in_cells(call, choice.head, choice.item, there, where.cells),
         spans(group.queries[choice.item][slice(*where.region.q)], where.cells[0]),
         spans(group.keys[choice.item][slice(*where.region.k)], where.cells[1]),
         note,

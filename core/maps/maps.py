@@ -1,8 +1,8 @@
-"""Maps: what a head looks at, rebuilt exactly from a recorded call, when somebody looks.
+"""Maps: what a head attends to, rebuilt exactly from a recorded call, on demand.
 
 Pure functions on one AttentionCall, float32 out. Nothing larger than what is asked for is held: a
 row costs one row, a pooled picture of N x N positions is made block by block. Attention inside
-windows is stitched: a map is that of the whole picture, and exactly 0 outside a query's window.
+windows is stitched: a map is that of the full picture, and exactly 0 outside a query's window.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,15 +18,15 @@ from core.maps.blocks import check_index, head_rows, map_blocks, pool
 
 
 def row(call: AttentionCall, head: int, q: int, batch: int = 0) -> Float[Tensor, " k"]:
-    """What query q looks at; sums to 1, or to 0 where no key is allowed."""
+    """What query q attends to; sums to 1, or to 0 where no key is allowed."""
     check_index(call, head, batch, q=q)
     return head_rows(call, head, slice(q, q + 1), batch)[0]
 
 
 def column(call: AttentionCall, head: int, k: int, batch: int = 0) -> Float[Tensor, " q"]:
-    """How much every query looks at key k. Each row needs all its keys, so this costs a map.
+    """How much every query attends to key k. Each row needs all its keys, so this costs a map.
 
-    Inside windows it costs the map of one window: no query of another looks at k.
+    Inside windows it costs the map of one window: no query of another attends to k.
     """
     check_index(call, head, batch, k=k)
     if call.windows is not None:
@@ -39,12 +39,12 @@ def column(call: AttentionCall, head: int, k: int, batch: int = 0) -> Float[Tens
 
 
 def head_map(call: AttentionCall, head: int, batch: int = 0) -> Float[Tensor, "q k"]:
-    """The whole map of a head: rows look, columns are looked at."""
+    """The full map of a head: a row for each query, a column for each key."""
     check_index(call, head, batch)
-    whole = call.query.new_zeros(call.queries, call.keys, dtype=torch.float32)
-    for _ in map_blocks(call, head, batch, into=whole):
+    weights = call.query.new_zeros(call.queries, call.keys, dtype=torch.float32)
+    for _ in map_blocks(call, head, batch, into=weights):
         pass
-    return whole
+    return weights
 
 
 def tile(
@@ -93,19 +93,19 @@ def mosaic(
 
 
 def rows(calls: Sequence[AttentionCall], q: int, batch: int = 0) -> Float[Tensor, "layer head k"]:
-    """What query q looks at in every head."""
+    """What query q attends to in every head."""
     return _every_head(calls, lambda call, head: row(call, head, q, batch))
 
 
 def columns(
     calls: Sequence[AttentionCall], k: int, batch: int = 0
 ) -> Float[Tensor, "layer head q"]:
-    """How much every query looks at key k, in every head."""
+    """How much every query attends to key k, in every head."""
     return _every_head(calls, lambda call, head: column(call, head, k, batch))
 
 
 def allowed_cells(call: AttentionCall, head: int, batch: int = 0) -> Bool[Tensor, "q k"]:
-    """True where a query may look at a key; a row that is all False has no allowed key."""
+    """True where a query may attend to a key; a row that is all False has no allowed key."""
     check_index(call, head, batch)
     return allowed_rows(call, head, slice(None), batch).cpu()
 

@@ -1,13 +1,8 @@
-"""Regions: the part of a long map that is looked at, and how finely it can be shown."""
+"""Regions: the part of a long map that is shown, and how finely it can be shown."""
 
 from typing import Literal, NamedTuple
 
-import numpy as np
-from jaxtyping import Bool
-
-from core.capture.trace import AttentionCall
 from core.errors import InputError
-from core.maps.cells import allowed_in_cells
 
 Pooling = Literal["max", "mean"]
 POOLED = {"max": "largest", "mean": "mean"}  # what a cell of several weights holds
@@ -36,7 +31,7 @@ class CellLayout(NamedTuple):
 
     region: Region
     cells: tuple[int, int]  # queries and keys that one cell stands for
-    of: tuple[int, int]  # queries and keys of the whole map
+    of: tuple[int, int]  # queries and keys of the full map
 
     @property
     def exact(self) -> bool:
@@ -56,8 +51,10 @@ class CellLayout(NamedTuple):
         return "; ".join(words for words in (part, pooled) if words)
 
 
-def cell_layout(region: Region | None, of: tuple[int, int], whole: int, size: int) -> CellLayout:
-    """How a region is shown: cell by cell up to `whole` positions, beyond in size x size cells.
+def cell_layout(
+    region: Region | None, of: tuple[int, int], exact_up_to: int, size: int
+) -> CellLayout:
+    """How a region is shown: cell by cell up to so many positions, beyond in size x size cells.
 
     Raises:
         ValueError: if the region is empty or reaches beyond the map.
@@ -66,26 +63,10 @@ def cell_layout(region: Region | None, of: tuple[int, int], whole: int, size: in
     for name, (start, stop), count in zip("qk", region, of, strict=True):
         if not 0 <= start < stop <= count:
             raise ValueError(f"{name} between 0 and {count} was wanted; {start}:{stop} came")
-    if max(region.sides) <= whole:
+    if max(region.sides) <= exact_up_to:
         return CellLayout(region, (1, 1), of)
     queries, keys = (-(-side // size) for side in region.sides)
     return CellLayout(region, (queries, keys), of)
-
-
-def allowed(
-    call: AttentionCall, head: int, batch: int, region: Region, cells: tuple[int, int]
-) -> Bool[np.ndarray, "q_cell k_cell"] | None:
-    """True where any query of a cell may look at any of its keys; None where all may.
-
-    The region counts the positions of the call, padding included.
-    """
-    if (
-        call.mask is None and call.windows is None and call.is_causal
-    ):  # known without a look at the positions between
-        last_query = np.minimum(np.arange(*region.q, cells[0]) + cells[0], region.q[1]) - 1
-        return np.arange(*region.k, cells[1]) <= last_query[:, None]
-    ranges = {"q_range": region.q, "k_range": region.k}
-    return allowed_in_cells(call, head, batch, ranges, list(cells))
 
 
 def parsed(text: str) -> Region:

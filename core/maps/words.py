@@ -54,9 +54,9 @@ def without(
 
     A row whose whole weight lay on hidden keys becomes all zeros.
     """
-    kept = weights[np.ix_(keep_q, keep_k)]
-    total = kept.sum(axis=1, keepdims=True)
-    return np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
+    weights = weights[np.ix_(keep_q, keep_k)]
+    total = weights.sum(axis=1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
 
 
 def _starts(positions: Sequence[Position]) -> Int[np.ndarray, " word"]:

@@ -35,7 +35,7 @@ class Model(ABC):
     dtype: torch.dtype
 
     @abstractmethod
-    def prepare(self, given: Any) -> Prepared:
+    def prepare(self, inputs: Any) -> Prepared:
         """Tensors and labels for texts (str or list) or pictures.
 
         Raises:
@@ -48,7 +48,7 @@ class Model(ABC):
 
     def run(
         self,
-        given: Any,
+        inputs: Any,
         mechanism: str | None = None,
         *,
         on_call: Callable[[float], None] | None = None,
@@ -56,7 +56,7 @@ class Model(ABC):
         """One forward pass with every attention call recorded and verified.
 
         Args:
-            given: texts or pictures, as `prepare` takes them; or what it returned.
+            inputs: texts or pictures, as `prepare` takes them; or what it returned.
             mechanism: name in MECHANISMS; None leaves the model's own kernel alone.
             on_call: told the share of attention calls done, 0 to 1; may raise to stop.
 
@@ -65,7 +65,7 @@ class Model(ABC):
         """
         if mechanism is not None and mechanism not in MECHANISMS:
             raise InputError(f"One of {', '.join(MECHANISMS)} was wanted; '{mechanism}' came.")
-        prepared = given if isinstance(given, Prepared) else self.prepare(given)
+        prepared = inputs if isinstance(inputs, Prepared) else self.prepare(inputs)
         expected = sum(len(group.calls) for group in prepared.groups)
 
         def tell(count: int) -> None:
@@ -111,7 +111,7 @@ def _given_call(given: Tensor, group: Group | None = None) -> AttentionCall:
     key = given.new_zeros(*given.shape[:2], given.shape[3], 1)
     causal = group is not None and _looks_back(given, group)
     return AttentionCall(
-        query, key, None, causal, 1.0, None, "eager (library's own maps)", given=given
+        query, key, None, causal, 1.0, None, "eager (library's own maps)", model_weights=given
     )
 
 

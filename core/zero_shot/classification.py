@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.errors import InputError
 from core.models.clip import ClipFacts, ClipModel
-from core.zero_shot.encodings import Encodings, Given, Tell, Turn
+from core.zero_shot.encodings import Encodings, PictureSource, Tell, Turn
 from core.zero_shot.labels.alike import read_alike
 from core.zero_shot.labels.cut import cut_labels
 from core.zero_shot.scores import Scores, label_vectors, score
@@ -51,7 +51,7 @@ class Classification:
 def classify(
     model: ClipModel,
     encodings: Encodings,
-    pictures: Sequence[tuple[str, Given]],
+    pictures: Sequence[tuple[str, PictureSource]],
     labels: Sequence[str],
     templates: Sequence[str],
     *,
@@ -76,8 +76,8 @@ def classify(
     Raises:
         InputError: if there is no picture or no label, or the mechanism does not fit the model.
     """
-    for what, given in (("picture", pictures), ("label", labels)):
-        if not given:
+    for what, items in (("picture", pictures), ("label", labels)):
+        if not items:
             raise InputError(f"At least one {what} was wanted; none came.")
 
     def by(mechanism: str | None) -> tuple[Tensor, Tensor, Scores]:

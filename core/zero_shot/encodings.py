@@ -24,7 +24,7 @@ BATCH = {
 }  # encoded together; after each batch its vectors are kept
 
 Tell = Callable[[float], None]  # the share of what is missing that is done; may raise to stop
-Given = Picture | Callable[[], Picture]  # a picture, or how it is opened when it is needed
+PictureSource = Picture | Callable[[], Picture]  # a picture, or how it is opened when it is needed
 Turn = Callable[[], AbstractContextManager[Any]]  # entered around each batch
 
 
@@ -59,7 +59,7 @@ class Encodings:
     def pictures(
         self,
         model: ClipModel,
-        given: Sequence[tuple[str, Given]],
+        pictures: Sequence[tuple[str, PictureSource]],
         mechanism: str | None = None,
         on_share: Tell | None = None,
         *,
@@ -69,7 +69,7 @@ class Encodings:
 
         Args:
             model: whose image tower encodes what is not there yet.
-            given: pictures, each with a digest that no other picture shares. A function that opens
+            pictures: each with a digest that no other picture shares. A function that opens
                 one is called only if its vector is missing, and few are open at a time.
             mechanism: name in MECHANISMS; None leaves the model's own attention.
             on_share: told the share of the missing ones that is done, outside of `turn`.
@@ -78,18 +78,18 @@ class Encodings:
         Raises:
             InputError: if there is no picture, one cannot be opened, or the model refuses one.
         """
-        if not given:
+        if not pictures:
             raise InputError("At least one picture was wanted; none came.")
 
-        def encode(some: list[Given]) -> Tensor:
+        def encode(some: list[PictureSource]) -> Tensor:
             groups = [model.encode_pictures(group, mechanism) for group in _opened(some)]
             with self._lock:
                 self.encoded_pictures += len(some)
             return torch.cat(groups)
 
         place = _place(model, mechanism, "pictures")
-        rows = self._rows(place, dict(given), encode, on_share, turn)
-        return torch.stack([rows[digest] for digest, _ in given])
+        rows = self._rows(place, dict(pictures), encode, on_share, turn)
+        return torch.stack([rows[digest] for digest, _ in pictures])
 
     def texts(
         self,
@@ -139,9 +139,9 @@ class Encodings:
         place = _place(model, mechanism, "labels")
         digest = _digest(repr((tuple(labels), tuple(templates))))
         with self._lock:
-            kept = self._cache.get((place, digest))
-        if kept is not None:
-            return kept
+            cached = self._cache.get((place, digest))
+        if cached is not None:
+            return cached
         vectors = self.texts(model, prompts(labels, templates), mechanism, on_share, turn=turn)
         vectors = vectors.unflatten(0, (len(templates), len(labels)))
         self._keep(place, [(digest, vectors)])
@@ -178,10 +178,10 @@ class Encodings:
                     self._cache[place, digest] = vectors
 
 
-def _opened(given: Iterable[Given]) -> Iterator[list[Picture]]:
+def _opened(pictures: Iterable[PictureSource]) -> Iterator[list[Picture]]:
     """Pictures in groups that fit into memory: few together where they are large."""
     group, pixels = [], 0
-    for each in given:
+    for each in pictures:
         picture = each if isinstance(each, Picture) else each()
         group.append(picture)
         pixels += picture.pixels.width * picture.pixels.height

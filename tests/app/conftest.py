@@ -66,7 +66,7 @@ def open_page(request, monkeypatch, fetched, load) -> Callable[[str], AppTest]:
     monkeypatch.setattr("app.components.costs.PATIENCE", 60.0)
     monkeypatch.setattr("core.models.load", load)
     if "real_cost" not in request.fixturenames:
-        monkeypatch.setattr("app.services.measuring.measure", stand_in)
+        monkeypatch.setattr("app.services.jobs.cost.measure", stand_in)
 
     def opened(name: str) -> AppTest:
         if PAGES[name]:

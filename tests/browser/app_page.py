@@ -1,6 +1,5 @@
 """The running app in a browser: opening a page, finding its canvases, counting what is sent."""
 
-import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -67,8 +66,8 @@ class Visit:
         return [text.strip() for text in self.page.locator("h3").all_inner_texts()]
 
     def choose_mechanism(self, name: str) -> None:
-        radio = self.page.get_by_role("radiogroup")
-        radio.get_by_text(re.compile(f"^{name}$")).click()
+        self.page.get_by_role("combobox", name="Mechanism").click()
+        self.page.get_by_role("option", name=name, exact=True).click()
 
 
 def opener(browser: Browser, address: str) -> Callable[..., Visit]:

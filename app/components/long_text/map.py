@@ -5,90 +5,73 @@ from dataclasses import replace
 import streamlit as st
 
 from app.components import canvas
+from app.components.head_panel import HeadPanel
 from app.components.pickers import chooser
+from app.components.state import state_of
 from app.services import runs
-from app.services.runs import Kept
+from app.services.runs import RunResult
 from core.maps import long_rows
-from core.maps.head_view import Choice, HeadView
+from core.maps.head_view import Choice
 from core.maps.regions import Region
 from core.picture.canvas.scene import head_scene
-from core.picture.canvas.views import CanvasStyle
 
 
-def settings(kept: Kept, choice: Choice, key: str) -> Choice:
+def settings(result: RunResult, choice: Choice, page: str) -> Choice:
     """The choice with the pooling and the region that the visitor looks at.
 
     Another head keeps the region and the token that looks; another text starts again.
     """
-    state = st.session_state
-    text = (kept.wanted.model, kept.wanted.given, choice.item, choice.group)
-    if state.get(f"{key}_long") != text:
-        state[f"{key}_long"], state[f"{key}_region"] = text, None
-        state[f"{key}_token"] = len(_queries(kept, choice)) - 1  # of a decoder, it saw all others
-    reduce = chooser("long_pooling", ("max", "mean"), f"{key}_pooling", "long_pooling_")
-    return replace(choice, reduce=reduce, region=state[f"{key}_region"])
+    state = state_of(page).long_text
+    text = (result.request.model, result.request.input_name, choice.item, choice.group)
+    if state.text != text:
+        state.text, state.region = text, None
+        queries = result.run.prepared.groups[choice.group].queries[choice.item]
+        st.session_state[f"{page}_token"] = len(queries) - 1  # of a decoder, it saw all others
+    reduce = chooser("long_pooling", ("max", "mean"), f"{page}_pooling", "long_pooling_")
+    return replace(choice, reduce=reduce, region=state.region)
 
 
-def show(
-    kept: Kept,
-    choice: Choice,
-    view: HeadView,
-    name: str,
-    *,
-    form: str,
-    style: CanvasStyle,
-    key: str,
-) -> None:
+def show(panel: HeadPanel, form: str) -> None:
     """The region as map or arcs; a click asks for a row, a zoom for another region."""
-    mosaic = runs.mosaic_of(kept, choice)
+    choice, page = panel.choice, panel.page
+    mosaic = runs.mosaics().find(runs.mosaic_request(panel.result, choice))
+    token = st.session_state.get(f"{page}_token")
     scene = head_scene(
-        view,
+        panel.view,
         choice,
-        run=name,
+        run=panel.name,
         form=form,
-        query=_first_token(name, form, key),
+        # The excerpt tells the browser of every later token.
+        query=panel.state.long_text.initial_token.of((panel.name, form), token),
         zoom=True,
         overview=None if mosaic is None else mosaic[choice.layer, choice.head],
-        style=style,
+        style=panel.style,
     )
     canvas.head_map(
         scene,
-        key=f"{key}_long_map",
-        on_row_change=lambda: _keep_cell(kept, choice, key),
-        on_region_change=lambda: _keep_region(view, key),
+        key=f"{page}_long_map",
+        on_row_change=lambda: _take_cell(panel),
+        on_region_change=lambda: _take_region(panel),
     )
 
 
-def _first_token(name: str, form: str, key: str) -> int | None:
-    """The token when the map came first: the excerpt tells the browser of every later one.
-
-    Were each one part of the data, the map would come again with every click.
-    """
-    state = st.session_state
-    if state.get(f"{key}_token_start", (None, None))[0] != (name, form):
-        state[f"{key}_token_start"] = ((name, form), state.get(f"{key}_token"))
-    return state[f"{key}_token_start"][1]
-
-
-def _keep_cell(kept: Kept, choice: Choice, key: str) -> None:
+def _take_cell(panel: HeadPanel) -> None:
     """The token whose weight a clicked cell shows is the one that looks."""
-    cell = canvas.cell_of(st.session_state[f"{key}_long_map"].row)
+    state, page = st.session_state, panel.page
+    cell = canvas.cell_of(state[f"{page}_long_map"].row)
     if cell is None:
-        st.session_state[f"{key}_token"] = None
-        return
-    alone = cell.sides[0] == 1
-    token = cell.q[0] if alone else long_rows.strongest_query(kept.run, choice, cell)
-    st.session_state[f"{key}_token"] = token
+        state[f"{page}_token"] = None
+    elif cell.sides[0] == 1:
+        state[f"{page}_token"] = cell.q[0]
+    else:
+        token = long_rows.strongest_query(panel.result.run, panel.choice, cell)
+        state[f"{page}_token"] = token
 
 
-def _keep_region(view: HeadView, key: str) -> None:
-    """Look at the wanted region; all of the map is no region of it."""
-    wanted = canvas.region_of(st.session_state[f"{key}_long_map"].region)
-    of = view.shown.of
-    inside = all(0 <= start < stop <= n for (start, stop), n in zip(wanted, of, strict=True))
-    whole = wanted == Region((0, of[0]), (0, of[1]))
-    st.session_state[f"{key}_region"] = wanted if inside and not whole else None
-
-
-def _queries(kept: Kept, choice: Choice) -> tuple:
-    return kept.run.prepared.groups[choice.group].queries[choice.item]
+def _take_region(panel: HeadPanel) -> None:
+    """Look at the region that was asked for; all of the map is no region of it."""
+    region = canvas.region_of(st.session_state[f"{panel.page}_long_map"].region)
+    sides = panel.view.shown.of
+    inside = all(0 <= start < stop <= n for (start, stop), n in zip(region, sides, strict=True))
+    everything = region == Region((0, sides[0]), (0, sides[1]))
+    panel.state.long_text.region = region if inside and not everything else None

@@ -1,74 +1,90 @@
 """CLIP page: which words fit which picture, and why?"""
 
+from typing import NamedTuple
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.components import costs, page, pickers, progress, sidebar
-from app.services import clip_scores
-from app.services.clip_scores import Asked, Looked
+from app.services import runs
+from app.services.clip_scores import ClassificationRequest, classifications
 from app.services.pictures import PictureRef
 from app.views.clip import downloads, inputs, matrix, retrieval, why, words, zero_shot
+from app.views.clip.view import ClipView, clip_state
 from app.words import plain, say
 from core.attention import MECHANISMS
 from core.errors import InputError
 
-SECTIONS = ("zero_shot", "matrix", "why", "retrieval")
+SECTIONS = {
+    "zero_shot": zero_shot.show,
+    "matrix": matrix.show,
+    "why": why.show,
+    "retrieval": retrieval.show,
+}
 SMALL = "clip-mini"
 CHANGES = 4  # pictures whose change of label is named
 ALIKE = 3  # pairs of labels that the model reads alike
 
 
-def ask(panel: DeltaGenerator) -> tuple[Asked | None, dict[str, PictureRef]]:
-    """Everything that the visitor gives; one sentence where it does not suffice."""
+class Inputs(NamedTuple):
+    """Everything that the visitor gives; no request where it does not suffice."""
+
+    request: ClassificationRequest | None
+    pictures: tuple[PictureRef, ...]
+
+
+def ask(panel: DeltaGenerator) -> Inputs:
+    """The form and the pictures, and one sentence where they do not suffice."""
     inputs.from_link()
     with panel, st.container(key="clip_panel"):
         inputs.label_sources()
         text, chosen, model = inputs.form()
-    shown = inputs.pictures()
+    pictures = inputs.pictures()
     try:
         labels = inputs.read_labels(text).labels
         templates = inputs.read_templates(*chosen)
     except InputError as error:
         st.warning(plain(error))
-        return None, shown
-    if not shown:
+        return Inputs(None, pictures)
+    if not pictures:
         st.info(say("clip_no_pictures"))
-        return None, shown
-    wanted = sidebar.wanted(model, "")
-    names = tuple(each.key for each in shown.values())
-    asked = Asked(
-        wanted.model, names, labels, templates, wanted.mechanism, wanted.device, wanted.precision
+        return Inputs(None, pictures)
+    by = sidebar.run_request(model, "")
+    keys = tuple(each.key for each in pictures)
+    request = ClassificationRequest(
+        by.model, keys, labels, templates, by.mechanism, by.device, by.precision
     )
-    return asked, shown
+    return Inputs(request, pictures)
 
 
-def tell_about(looked: Looked, shown: dict[str, PictureRef]) -> None:
+def facts(view: ClipView) -> None:
     """The model's own numbers, what was cut, and what the mechanism changed."""
-    facts, asked = looked.classification.facts, looked.asked
-    bias = "" if facts.bias is None else say("clip_bias", bias=facts.bias)
-    size = " x ".join(str(side) for side in facts.size)
+    classification, model = view.classification, view.request.model
+    numbers = classification.facts
+    bias = "" if numbers.bias is None else say("clip_bias", bias=numbers.bias)
+    size = " x ".join(str(side) for side in numbers.size)
     st.caption(
         say(
-            "clip_facts", title=plain(pickers.title(asked.model)), size=size,
-            width=facts.width, scale=facts.scale, bias=bias, context=facts.context,
+            "clip_facts", title=plain(pickers.title(model)), size=size,
+            width=numbers.width, scale=numbers.scale, bias=bias, context=numbers.context,
         ),
         help=say("clip_facts_help"),
     )  # fmt: skip
-    if asked.model == SMALL:
+    if model == SMALL:
         st.caption(say("clip_small"))
-    shared_out = () if looked.classification.scores.sigmoid else looked.classification.alike[:ALIKE]
+    shared_out = () if classification.scores.sigmoid else classification.alike[:ALIKE]
     for first, second in shared_out:
         st.caption(say("clip_alike", first=plain(first), second=plain(second)))
-    words.tell_cut(looked)
-    if looked.classification.change is not None:
-        st.caption(changed(looked, shown))
+    words.show_all_cut(view)
+    if classification.change is not None:
+        st.caption(changed(view))
 
 
-def changed(looked: Looked, shown: dict[str, PictureRef]) -> str:
+def changed(view: ClipView) -> str:
     """What the mechanism did to the first labels and to the pictures' vectors."""
-    change, labels = looked.classification.change, looked.asked.labels
-    now = looked.classification.scores.best(1)[:, 0]
-    pairs = zip(shown.values(), change.own_first, now, strict=True)
+    change, labels = view.classification.change, view.request.labels
+    now = view.classification.scores.best(1)[:, 0]
+    pairs = zip(view.pictures, change.own_first, now, strict=True)
     which = [
         say("clip_change", name=each.title, before=labels[before], after=labels[after])
         for each, before, after in pairs
@@ -76,7 +92,7 @@ def changed(looked: Looked, shown: dict[str, PictureRef]) -> str:
     ]
     return say(
         "clip_changed",
-        mechanism=MECHANISMS[looked.asked.mechanism].title,
+        mechanism=MECHANISMS[view.request.mechanism].title,
         count=change.count,
         all=len(change.own_first),
         which=plain(f" ({'; '.join(which[:CHANGES])})") if which else "",
@@ -84,9 +100,9 @@ def changed(looked: Looked, shown: dict[str, PictureRef]) -> str:
     )
 
 
-def section(looked: Looked, shown: dict[str, PictureRef], slot: DeltaGenerator) -> None:
+def section(view: ClipView) -> None:
     """The part of the page that was chosen."""
-    st.session_state.setdefault("clip_section", SECTIONS[0])
+    st.session_state.setdefault("clip_section", next(iter(SECTIONS)))
     chosen = st.segmented_control(
         say("clip_section"),
         SECTIONS,
@@ -98,57 +114,49 @@ def section(looked: Looked, shown: dict[str, PictureRef], slot: DeltaGenerator) 
         label_visibility="collapsed",
     )
     with page.guarded():
-        if chosen == "zero_shot":
-            zero_shot.show(looked, shown)
-        elif chosen == "matrix":
-            matrix.show(looked, shown)
-        elif chosen == "why":
-            why.show(looked, shown, slot)
-        else:
-            retrieval.show(looked, shown, slot)
+        SECTIONS[chosen](view)
 
 
-def cost(looked: Looked, shown: dict[str, PictureRef], slots: tuple[DeltaGenerator, ...]) -> None:
+def cost(view: ClipView, cost_slot: DeltaGenerator) -> None:
     """What the image tower costs for the picture that is looked at."""
-    titles = {each.title: each for each in shown.values()}
-    picture = titles.get(st.session_state.get("clip_picture"), next(iter(shown.values())))
-    costs.leave(looked.asked.of(picture.key), "clip")
+    titles = {each.title: each for each in view.pictures}
+    picture = titles.get(st.session_state.get("clip_picture"), view.pictures[0])
+    request = view.request.run(picture.key)
+    costs.leave(request, "clip")
     try:
-        with progress.progress(looked.asked.model, slots[1], "clip_cost_run") as (tell, wait):
-            kept = clip_scores.image_run(looked.asked, picture, tell, wait)
+        with progress.progress(request.model, view.slot, "clip_cost_run") as callbacks:
+            result = runs.runs().get(request, picture, callbacks)
     except InputError as error:  # a tower without attention, whose labels stand all the same
-        slots[0].caption(plain(error))
+        cost_slot.caption(plain(error))
         return
-    costs.show(kept, say("clip_size"), slots[0], "clip")
+    costs.show(result, say("clip_size"), cost_slot, "clip")
 
 
-def answer(
-    asked: Asked | None, shown: dict[str, PictureRef], slots: tuple[DeltaGenerator, ...]
-) -> None:
-    """The look that was asked for, or the last one that worked, greyed."""
-    work = clip_scores.look_work(shown)
-    if asked is None:
-        looked = progress.last(work, "clip")
+def answer(form: Inputs, cost_slot: DeltaGenerator, work_slot: DeltaGenerator) -> None:
+    """The classification that was asked for, or the last one that worked, greyed."""
+    service, request = classifications(), form.request
+    if request is None:
+        result = progress.last(service, "clip")
     else:
-        looked = progress.attempt(asked, work, slots[1], "clip")
-    if looked is None:
+        result = progress.attempt(request, service, form.pictures, work_slot, "clip")
+    if result is None:
         return
-    stale = looked.asked != asked
+    state, stale = clip_state(), result.request != request
     if not stale:
-        st.session_state["clip_shown"] = shown
-        inputs.to_link(asked)
-    shown = st.session_state["clip_shown"]
+        state.pictures = form.pictures
+        inputs.to_link(request)
+    view = ClipView(result, state.pictures, work_slot)
     with st.container(key="clip_stale" if stale else "clip_result"):
-        tell_about(looked, shown)
-        section(looked, shown, slots[1])
-        downloads.of_scores(looked, shown)
+        facts(view)
+        section(view)
+        downloads.of_scores(view)
     if not stale:
         with page.guarded():
-            cost(looked, shown, slots)
+            cost(view, cost_slot)
 
 
 slots = page.header(say("clip_title"))
 panel, results = st.columns([1, 3], gap="medium")
 panel.toggle(say("clip_settings"), key="clip_settings")  # shown on narrow screens only
 with results:
-    answer(*ask(panel), slots)
+    answer(ask(panel), *slots)

@@ -7,8 +7,9 @@ import streamlit as st
 from app.components import gallery, pickers, progress
 from app.services import clip_scores
 from app.services import pictures as services_pictures
-from app.services.clip_scores import Asked
+from app.services.clip_scores import ClassificationRequest
 from app.services.pictures import PictureRef
+from app.views.clip.view import clip_state
 from app.words import plain, say
 from core.errors import InputError
 from core.models.vision.images import SAMPLES
@@ -25,9 +26,9 @@ THUMBNAILS = 12  # pictures shown beside the labels
 def from_link() -> None:
     """Start with the labels, templates and model that the page's address names."""
     state, query = st.session_state, st.query_params
-    if state.get("clip_linked"):
+    if clip_state().linked:
         return
-    state["clip_linked"] = True
+    clip_state().linked = True
     ready = READY.get(query.get("list", ""))
     state.setdefault("clip_labels", "\n".join(ready) if ready else query.get("labels", LABELS))
     if "templates" in query:
@@ -39,12 +40,12 @@ def from_link() -> None:
         state["clip_model"] = query["model"]
 
 
-def to_link(asked: Asked) -> None:
-    """Write what was asked for into the page's address, as far as it fits; say what does not."""
-    labels, template = "\n".join(asked.labels), st.session_state["clip_templates"]
-    link = {"model": asked.model}
-    link["templates"] = "\n".join(asked.templates) if template == OWN else template
-    ready = next((name for name, names in READY.items() if names == asked.labels), None)
+def to_link(request: ClassificationRequest) -> None:
+    """Write the request into the page's address, as far as it fits; say what does not."""
+    labels, template = "\n".join(request.labels), st.session_state["clip_templates"]
+    link = {"model": request.model}
+    link["templates"] = "\n".join(request.templates) if template == OWN else template
+    ready = next((name for name, names in READY.items() if names == request.labels), None)
     if ready is not None:
         link["list"] = ready
     elif len(quote(labels)) <= LINK_BYTES:
@@ -57,14 +58,13 @@ def to_link(asked: Asked) -> None:
         st.query_params.from_dict(link)
 
 
-def pictures() -> dict[str, PictureRef]:
+def pictures() -> tuple[PictureRef, ...]:
     """The visitor's pictures and the samples that are switched on."""
-    gallery.add("clip")
-    own = gallery.opened("clip")
-    state = st.session_state
-    if state.get("clip_own_pictures") != bool(own):  # the first own picture puts the samples away
-        state["clip_own_pictures"] = bool(own)
-        state["clip_samples"] = [] if own else list(SAMPLES)
+    gallery.show("clip")
+    own, state = gallery.opened("clip"), clip_state()
+    if state.own_pictures != bool(own):  # the first own picture puts the samples away
+        state.own_pictures = bool(own)
+        st.session_state["clip_samples"] = [] if own else list(SAMPLES)
     chosen = st.pills(
         say("clip_samples"),
         SAMPLES,
@@ -75,25 +75,27 @@ def pictures() -> dict[str, PictureRef]:
         persist_state="session",
         label_visibility="collapsed",
     )
-    shown = own | {name: services_pictures.sample(name) for name in chosen}
-    strip(shown)
-    notes = [note for each in shown.values() for note in each.notes]
+    # By name: an own picture that is called like a sample makes room for it.
+    named = own | {name: services_pictures.sample(name) for name in chosen}
+    found = tuple(named.values())
+    strip(found)
+    notes = [note for each in found for note in each.notes]
     for note in notes[:NOTES]:
         st.caption(plain(note))
     if len(notes) > NOTES:
         st.caption(say("clip_notes_more", count=len(notes) - NOTES))
-    return shown
+    return found
 
 
-def strip(shown: dict[str, PictureRef]) -> None:
+def strip(pictures: tuple[PictureRef, ...]) -> None:
     """The first pictures, small; and how many more there are."""
-    some = list(shown.items())[:THUMBNAILS]
+    some = pictures[:THUMBNAILS]
     if some:
-        images = [clip_scores.thumbnail(each) for _, each in some]
+        images = [clip_scores.thumbnail(each) for each in some]
         with st.container(key="clip_strip"):
             st.image(images, width=88)
-    if len(shown) > len(some):
-        st.caption(say("clip_more_pictures", count=len(shown), shown=len(some)))
+    if len(pictures) > len(some):
+        st.caption(say("clip_more_pictures", count=len(pictures), shown=len(some)))
 
 
 def fill_labels() -> None:
@@ -111,9 +113,9 @@ def take_file() -> None:
     try:
         found = labels_from_file(file.getvalue(), file.name)
         st.session_state["clip_labels"] = "\n".join(found.labels)
-        st.session_state["clip_file_note"] = " ".join(found.notes)
+        clip_state().file_note = " ".join(found.notes)
     except InputError as error:
-        st.session_state["clip_file_note"] = str(error)
+        clip_state().file_note = str(error)
 
 
 def label_sources() -> None:
@@ -134,7 +136,7 @@ def label_sources() -> None:
             on_change=take_file,
             help=say("clip_label_file_help"),
         )
-    note = st.session_state.pop("clip_file_note", "")
+    note, clip_state().file_note = clip_state().file_note, ""
     if note:
         st.warning(plain(note))
 

@@ -11,8 +11,7 @@ from app.charts import matrix as charts_matrix
 from app.components import page
 from app.components.pickers import chooser
 from app.services import clip_scores
-from app.services.clip_scores import Looked
-from app.services.pictures import PictureRef
+from app.views.clip.view import ClipView, MatrixOrder, clip_state
 from app.words import say
 from core.picture.files.thumbnail import SIDE
 from core.zero_shot import similarity
@@ -33,20 +32,20 @@ class Sides(NamedTuple):
 
 
 @st.fragment
-def show(looked: Looked, shown: dict[str, PictureRef]) -> None:
+def show(view: ClipView) -> None:
     """The matrix, in the order that was chosen; a click opens the reason of a cell."""
     with page.guarded():
-        pair, how, value = controls(looked)
-        sides = matrix(looked, shown, pair)
+        pair, how, value = controls(view)
+        sides = matrix(view, pair)
         order = similarity.order(sides.values, how, symmetric=pair != PAIRS[0])
-        chart = figure(looked, sides, order, pair, value)
+        chart = figure(view, sides, order, pair, value)
         note = charts_matrix.pooled_note(sides.values.shape)
         if note:
             st.caption(note)
         if pair == PAIRS[0]:
-            st.session_state["clip_on_screen"] = (looked.asked, order, value)
+            clip_state().matrix = MatrixOrder(view.request, order, value)
         options = {
-            "key": f"clip_figure_{pair}_{how}_{hash(looked.asked)}",
+            "key": f"clip_figure_{pair}_{how}_{hash(view.request)}",
             "config": {"displayModeBar": False},
         }
         if pair != PAIRS[0]:
@@ -58,13 +57,13 @@ def show(looked: Looked, shown: dict[str, PictureRef]) -> None:
             st.caption(say("clip_click"))
             choose_in(chart, sides, order, options)
         if pair == PAIRS[0]:
-            recall(looked)
+            recall(view)
 
 
-def figure(looked: Looked, sides: Sides, order: Order, pair: str, value: str) -> go.Figure:
+def figure(view: ClipView, sides: Sides, order: Order, pair: str, value: str) -> go.Figure:
     """The chart of a matrix, rows and columns in order."""
     rows, columns = order
-    shares = looked.classification.scores.probability if pair == PAIRS[0] else None
+    shares = view.classification.scores.probability if pair == PAIRS[0] else None
     return charts_matrix.similarity_matrix(
         sides.values[np.ix_(rows, columns)],
         [sides.rows[row] for row in rows],
@@ -74,7 +73,7 @@ def figure(looked: Looked, sides: Sides, order: Order, pair: str, value: str) ->
             sides.column_pictures[column] for column in columns if sides.column_pictures
         ],
         probability=None if shares is None else shares[np.ix_(rows, columns)],
-        shown=value,
+        quantity=value,
         symmetric=pair != PAIRS[0],
         palette=st.session_state["shared_palette"],
     )
@@ -87,37 +86,38 @@ def choose_in(chart: go.Figure, sides: Sides, order: Order, options: dict[str, A
         cell = charts_matrix.cell_of(st.session_state[options["key"]])
         if cell is not None:
             open_why(sides.rows[order.rows[cell.row]], sides.columns[order.columns[cell.column]])
-            st.session_state["clip_clicked"] = True
+            clip_state().cell_clicked = True
 
     st.plotly_chart(chart, on_select=take, selection_mode="points", **options)
-    if st.session_state.pop("clip_clicked", False):
+    if clip_state().cell_clicked:
+        clip_state().cell_clicked = False
         st.rerun()  # the whole page: the fragment alone would stay on the matrix
 
 
-def controls(looked: Looked) -> tuple[str, str, str]:
+def controls(view: ClipView) -> tuple[str, str, str]:
     """What is compared, in which order, and by which number."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pair = chooser("clip_pair", PAIRS, "clip_pair", "clip_")
         order = chooser("clip_order", ORDERS, "clip_order", "clip_order_")
         values = ("cosine", "probability")
-        if pair != PAIRS[0] or looked.classification.scores.probability is None:
+        if pair != PAIRS[0] or view.classification.scores.probability is None:
             values = ("cosine",)
         value = chooser("clip_value", values, f"clip_value_{len(values)}", "clip_")
     return pair, order, value
 
 
-def matrix(looked: Looked, shown: dict[str, PictureRef], pair: str) -> Sides:
+def matrix(view: ClipView, pair: str) -> Sides:
     """The cosines and names of what was chosen."""
-    names = [each.title for each in shown.values()]
-    small = [clip_scores.thumbnail(each, SIDE) for each in shown.values()]
-    labels = list(looked.asked.labels)
+    names = [each.title for each in view.pictures]
+    small = [clip_scores.thumbnail(each, SIDE) for each in view.pictures]
+    labels = list(view.request.labels)
     if pair == "pictures_pictures":
         charts_matrix.require_square(len(names))
-        return Sides(looked.classification.among_pictures(), names, names, small, small)
+        return Sides(view.classification.among_pictures(), names, names, small, small)
     if pair == "texts_texts":
         charts_matrix.require_square(len(labels))
-        return Sides(looked.classification.among_texts(), labels, labels, [], [])
-    return Sides(looked.classification.scores.cosine, names, labels, small, [])
+        return Sides(view.classification.among_texts(), labels, labels, [], [])
+    return Sides(view.classification.scores.cosine, names, labels, small, [])
 
 
 def open_why(picture: str, label: str) -> None:
@@ -126,9 +126,9 @@ def open_why(picture: str, label: str) -> None:
     state["clip_picture"], state["clip_label"], state["clip_section"] = picture, label, "why"
 
 
-def recall(looked: Looked) -> None:
+def recall(view: ClipView) -> None:
     """Recall at 1, where picture and label of the same place belong together."""
-    scores = looked.classification.scores
+    scores = view.classification.scores
     if len(scores.cosine) != len(scores.labels) or len(scores.labels) < 2:
         return
     if st.toggle(say("clip_pairs"), key="clip_pairs", persist_state="session"):

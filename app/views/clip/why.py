@@ -3,15 +3,14 @@
 from typing import NamedTuple
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from app.components import canvas, page, patches, progress, sidebar
+from app.components import canvas, page, progress, sidebar
+from app.components.patches import patches
 from app.components.pickers import chooser
-from app.services import clip_reasons, clip_scores
-from app.services.clip_reasons import Question
-from app.services.clip_scores import Looked
-from app.services.pictures import PictureRef
+from app.services import clip_reasons, runs
+from app.services.clip_reasons import HeadPartsRequest, ReasonRequest, ReasonSource
 from app.views.clip import downloads, words
+from app.views.clip.view import ClipView
 from app.words import plain, say
 from core.explain.method import Method
 from core.picture.canvas.scene import OFFLINE_STYLE, heat_scene, relevance_scene
@@ -29,59 +28,52 @@ class Chosen(NamedTuple):
     other: int | None
 
 
-def show(looked: Looked, shown: dict[str, PictureRef], slot: DeltaGenerator) -> None:
+def show(view: ClipView) -> None:
     """The reason of one score: heat on the picture, heads, words."""
-    pictures = list(shown.values())
-    chosen = choose(looked, pictures)
-    picture = pictures[chosen.picture]
+    chosen = choose(view)
     left, right = st.columns([3, 2], gap="medium")
     with left, page.guarded():
-        heat(looked, picture, chosen, slot)
-    kept = None
+        heat(view, chosen)
+    prompt = None
     with right, page.guarded():
-        kept = words.show(looked, picture, (chosen.picture, chosen.label), slot)
-    if kept is not None:
+        prompt = words.show(view, chosen.picture, chosen.label)
+    if prompt is not None:
         with page.guarded():
-            words.text_heads(kept)
+            words.text_heads(prompt)
     with page.guarded():
         st.subheader(say("clip_heads"), help=say("clip_heads_help"))
-        image_heads(looked, picture, chosen, slot)
+        image_heads(view, chosen)
 
 
-def image_heads(looked: Looked, picture: PictureRef, chosen: Chosen, slot: DeltaGenerator) -> None:
+def image_heads(view: ClipView, chosen: Chosen) -> None:
     """Every head of the image tower: what it looks at, or what it adds to the score."""
     reading = chooser("clip_heads_show", HEADS, "clip_heads_show", "clip_heads_")
-    with progress.progress(looked.asked.model, slot, "clip_image_run") as (tell, wait):
-        if reading == "attention":
-            kept = clip_scores.image_run(looked.asked, picture, tell, wait)
-        else:
-            question = ask(looked, picture, chosen, "relevance")
-            parts = clip_reasons.heads_for(question, looked, picture, tell, wait)
+    picture, model = view.pictures[chosen.picture], view.request.model
     if reading == "attention":
-        patches.show(kept, picture.picture, False, "clip_patches")
+        with progress.progress(model, view.slot, "clip_image_run") as callbacks:
+            result = runs.runs().get(view.request.run(picture.key), picture, callbacks)
+        patches.show(result, picture, False, "clip_patches")
         return
-    title = say("clip_score_of", label=looked.asked.labels[chosen.label])
+    request = HeadPartsRequest(view.request, picture.key, chosen.label)
+    with progress.progress(model, view.slot, "clip_image_run") as callbacks:
+        source = ReasonSource(view.result, picture)
+        parts = clip_reasons.head_parts().get(request, source, callbacks)
+    title = say("clip_score_of", label=view.request.labels[chosen.label])
     style = sidebar.canvas_style()
     style = style._replace(words={**style.words, **ONE_QUERY})
     scene = relevance_scene(
-        parts.heads, parts.keys, parts.photo, run=f"{question.name}-heads", title=title, style=style
+        parts.heads, parts.keys, parts.photo, run=f"{request.name}-heads", title=title, style=style
     )
     canvas.patches(scene, key="clip_head_parts")
 
 
-def ask(looked: Looked, picture: PictureRef, chosen: Chosen, method: Method) -> Question:
-    """Which score is explained, and how."""
-    name = picture.key
-    return Question(looked.asked, name, chosen.label, chosen.other, method)
-
-
-def choose(looked: Looked, pictures: list[PictureRef]) -> Chosen:
+def choose(view: ClipView) -> Chosen:
     """The cell that is explained: the one that was clicked, or chosen here.
 
     Kept by name: a number would mean another label once the labels change.
     """
-    state, labels = st.session_state, list(looked.asked.labels)
-    titles = [picture.title for picture in pictures]
+    state, labels = st.session_state, list(view.request.labels)
+    titles = [picture.title for picture in view.pictures]
     if state.get("clip_picture") not in titles:
         state["clip_picture"] = titles[0]
     first, second, third = st.columns(3)
@@ -89,7 +81,7 @@ def choose(looked: Looked, pictures: list[PictureRef]) -> Chosen:
         first.selectbox(say("clip_picture"), titles, key="clip_picture", persist_state="session")
     )
     if state.get("clip_label") not in labels:
-        state["clip_label"] = labels[looked.classification.scores.best(1)[picture, 0]]
+        state["clip_label"] = labels[view.classification.scores.best(1)[picture, 0]]
     label = second.selectbox(say("clip_label"), labels, key="clip_label", persist_state="session")
     others = [say("clip_nothing"), *(other for other in labels if other != label)]
     if state.get("clip_against") not in others:
@@ -105,27 +97,29 @@ def choose(looked: Looked, pictures: list[PictureRef]) -> Chosen:
     return Chosen(picture, labels.index(label), other)
 
 
-def heat(looked: Looked, picture: PictureRef, chosen: Chosen, slot: DeltaGenerator) -> None:
+def heat(view: ClipView, chosen: Chosen) -> None:
     """The heat map on the picture, by the reading that was chosen."""
     method: Method = chooser("clip_method", METHODS, "clip_method", "clip_")
-    question = ask(looked, picture, chosen, method)
-    with progress.progress(looked.asked.model, slot, "clip_heat") as (tell, wait):
-        found = clip_reasons.heat_for(question, looked, picture, tell, wait)
-    title = describe(looked, chosen, method)
+    picture = view.pictures[chosen.picture]
+    request = ReasonRequest(view.request, picture.key, chosen.label, chosen.other, method)
+    with progress.progress(view.request.model, view.slot, "clip_heat") as callbacks:
+        source = ReasonSource(view.result, picture)
+        found = clip_reasons.heats().get(request, source, callbacks)
+    title = describe(view.request.labels, chosen, method)
     scene = heat_scene(
-        found.values, found.photo, run=question.name, title=title,
+        found.values, found.photo, run=request.name, title=title,
         unit=say(f"clip_unit_{method}"), style=sidebar.canvas_style(),
-        **clip_reasons.scale_of(question),
+        **clip_reasons.scale_of(request),
     )  # fmt: skip
     canvas.heat(scene, key="clip_heat_canvas")
     for note in found.notes:
         st.caption(plain(note))
-    downloads.of_heat(question, found, picture, title, looked.settings)
+    downloads.of_heat(request, found, picture, title, view.result.settings)
 
 
-def describe(looked: Looked, chosen: Chosen, method: str) -> str:
+def describe(labels: tuple[str, ...], chosen: Chosen, method: Method) -> str:
     """What the heat map shows, in words."""
-    label = looked.asked.labels[chosen.label]
+    label = labels[chosen.label]
     if chosen.other is None:
         return say(f"clip_title_{method}", label=label)
-    return say(f"clip_title_{method}_two", label=label, other=looked.asked.labels[chosen.other])
+    return say(f"clip_title_{method}_two", label=label, other=labels[chosen.other])

@@ -3,15 +3,14 @@
 from html import escape
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from app.components import canvas, progress, sidebar
 from app.components.heads import heads
 from app.components.pickers import chooser
-from app.services import clip_reasons, clip_scores
-from app.services.clip_scores import Looked
-from app.services.pictures import PictureRef
-from app.services.runs import Kept
+from app.services import clip_reasons, runs
+from app.services.clip_reasons import TokensRequest, TokensSource
+from app.services.runs import RunResult
+from app.views.clip.view import ClipView
 from app.words import plain, say
 from core.picture.canvas.scene import token_scene
 from core.zero_shot.labels.templates import fill
@@ -21,12 +20,12 @@ CUT_SHOWN = 3  # labels of which the part that was not read is shown
 LETTERS = 400  # of each of them
 
 
-def tell_cut(looked: Looked) -> None:
+def show_all_cut(view: ClipView) -> None:
     """Labels that are longer than the model reads, with the rest greyed."""
-    cut = looked.classification.cut
+    cut = view.classification.cut
     if not cut:
         return
-    st.caption(say("clip_cut", context=looked.classification.facts.context, count=len(cut)))
+    st.caption(say("clip_cut", context=view.classification.facts.context, count=len(cut)))
     for read, lost in list(cut.values())[:CUT_SHOWN]:
         show_cut(read, lost)
 
@@ -43,32 +42,37 @@ def show_cut(read: str, lost: str, context: int | None = None) -> None:
     )
 
 
-def show(looked: Looked, picture: PictureRef, cell: tuple[int, int], slot: DeltaGenerator) -> Kept:
+def show(view: ClipView, picture: int, label: int) -> RunResult:
     """The score in numbers, then the prompt, shaded by how much each token counts."""
-    scores = looked.classification.scores
-    numbers = [say("clip_cell_cosine", value=float(scores.cosine[cell]))]
+    scores, request = view.classification.scores, view.request
+    numbers = [say("clip_cell_cosine", value=float(scores.cosine[picture, label]))]
     if scores.probability is not None:
-        numbers.append(say("clip_cell_probability", value=float(scores.probability[cell])))
+        value = float(scores.probability[picture, label])
+        numbers.append(say("clip_cell_probability", value=value))
     st.caption(" · ".join(numbers))
     st.subheader(say("clip_words"), help=say("clip_tokens"))
     reading = chooser("clip_tokens_show", READINGS, "clip_tokens_show", "clip_tokens_")
-    prompt = fill(looked.asked.templates[0], looked.asked.labels[cell[1]])
-    with progress.progress(looked.asked.model, slot, "clip_text_run") as (tell, wait):
-        kept = clip_scores.text_run(looked.asked, prompt, tell, wait)
-        tokens = clip_reasons.tokens_for(looked, kept, cell[0], picture, reading, tell, wait)
+    prompt = request.run((fill(request.templates[0], request.labels[label]),))
+    key = view.pictures[picture].key
+    with progress.progress(request.model, view.slot, "clip_text_run") as callbacks:
+        result = runs.runs().get(prompt, None, callbacks)
+        tokens = clip_reasons.tokens().get(
+            TokensRequest(request, prompt, key, reading),
+            TokensSource(view.result, result),
+            callbacks,
+        )
     scene = token_scene(
-        tokens.labels, tokens.values, run=f"{kept.wanted.name}-{reading}",
+        tokens.labels, tokens.values, run=f"{prompt.name}-{reading}",
         unit=say(f"clip_unit_{reading}"), style=sidebar.canvas_style(),
     )  # fmt: skip
     canvas.sentence(scene, key="clip_tokens")
-    count = len(looked.asked.templates)
+    count = len(request.templates)
     if count > 1:
-        template = plain(looked.asked.templates[0])
-        st.caption(say("clip_one_template", template=template, count=count))
-    return kept
+        st.caption(say("clip_one_template", template=plain(request.templates[0]), count=count))
+    return result
 
 
-def text_heads(kept: Kept) -> None:
+def text_heads(result: RunResult) -> None:
     """Every head of the text tower, where the visitor asks for it."""
     if st.toggle(say("clip_text_heads"), key="clip_text_open", persist_state="session"):
-        heads.show(kept, 0, False, "clip_text")
+        heads.show(result, 0, False, "clip_text")

@@ -5,8 +5,7 @@ import streamlit as st
 from app.charts import matrix
 from app.components import page
 from app.services import clip_scores
-from app.services.clip_scores import Looked
-from app.services.pictures import PictureRef
+from app.views.clip.view import ClipView
 from app.words import plain, say
 
 SHOWN = 5  # labels of a picture, unless the visitor wants more
@@ -15,10 +14,10 @@ WIDTH = 140  # pixels of a picture, where its column has them
 
 
 @st.fragment
-def show(looked: Looked, shown: dict[str, PictureRef]) -> None:
+def show(view: ClipView) -> None:
     """A card for each picture; paging and the number of labels run no model."""
     with page.guarded():
-        pictures, labels = list(shown.values()), looked.asked.labels
+        pictures, labels = view.pictures, view.request.labels
         with st.container(horizontal=True, vertical_alignment="bottom"):
             first = pager(len(pictures))
             top = st.number_input(
@@ -26,12 +25,12 @@ def show(looked: Looked, shown: dict[str, PictureRef]) -> None:
                 key=f"clip_top_{min(20, len(labels))}", width=150,
                 persist_state="session",
             )  # fmt: skip
-        ranks = looked.classification.scores.best(int(top))
+        ranks = view.classification.scores.best(int(top))
         for start in range(first, min(first + AT_ONCE, len(pictures)), 2):
             pair = range(start, min(start + 2, len(pictures)))
             for index, place in zip(pair, st.columns(2, gap="medium"), strict=False):
                 with place, st.container(border=True):
-                    card(looked, pictures[index], index, ranks[index])
+                    card(view, index, ranks[index])
 
 
 def pager(count: int) -> int:
@@ -48,26 +47,26 @@ def pager(count: int) -> int:
     )
 
 
-def card(looked: Looked, shown: PictureRef, index: int, ranks: list[int]) -> None:
+def card(view: ClipView, index: int, ranks: list[int]) -> None:
     """One picture, its first labels as bars, and how sure that is."""
-    scores = looked.classification.scores
+    scores, picture = view.classification.scores, view.pictures[index]
     image, bars = st.columns([1, 3], vertical_alignment="center")
-    image.image(clip_scores.thumbnail(shown), width=WIDTH)
-    image.caption(plain(shown.title))
+    image.image(clip_scores.thumbnail(picture), width=WIDTH)
+    image.caption(plain(picture.title))
     probability = None if scores.probability is None else scores.probability[index, ranks]
     figure = matrix.label_bars(
-        [looked.asked.labels[label] for label in ranks],
+        [view.request.labels[label] for label in ranks],
         scores.cosine[index, ranks],
         probability,
         scores.spread[index, ranks] if len(scores.templates) > 1 else None,
     )
     bars.plotly_chart(figure, key=f"clip_bars_{index}", config={"displayModeBar": False})
-    bars.caption(certainty(looked, index, ranks[0]))
+    bars.caption(certainty(view, index, ranks[0]))
 
 
-def certainty(looked: Looked, index: int, first: int) -> str:
+def certainty(view: ClipView, index: int, first: int) -> str:
     """The margin to the next label, and how much the templates disagree on the first."""
-    scores = looked.classification.scores
+    scores = view.classification.scores
     parts = [plain(scores.note)] if scores.note else []
     if scores.margin is not None:
         share = ""

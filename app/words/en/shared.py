@@ -16,6 +16,8 @@ WORDS = {
     "mechanism_lost": "{title}, your choice, cannot run with this device and precision: "
     "the model's own runs in its place.",
     "mechanism_own": "the model's own",
+    "mechanism_own_cost": "every call as the model makes it",
+    "mechanism_missing": "{count} more cannot run here",
     "palette": "Palette",
     "palette_help": "Perceptually even, and safe for colour-blind eyes.",
     "model": "Model",

@@ -46,8 +46,8 @@ def limits(mask: Mask | None, is_causal: bool, shape: Shape, device: torch.devic
     found, pairs = _blocks_of(visible, *shape[2:]), _looked_up(visible, shape)
     if is_causal:
         found = _Found(found.some & before.some, found.all_of & before.all_of)
-        seen = pairs
-        pairs = lambda batch, head, q, k: seen(batch, head, q, k) & (k <= q)  # noqa: E731
+        of_mask = pairs
+        pairs = lambda batch, head, q, k: of_mask(batch, head, q, k) & (k <= q)  # noqa: E731
     block_mask = _block_mask(found, pairs, shape)
     if mask.dtype == torch.bool:
         return Limits(block_mask, None)

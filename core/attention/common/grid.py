@@ -1,4 +1,4 @@
-"""Grid: how the positions of a sequence lie in a picture, for mechanisms that see in two axes."""
+"""Grid: how positions lie in a picture, for mechanisms that attend in two axes."""
 
 from typing import NamedTuple
 
@@ -14,3 +14,17 @@ class Grid(NamedTuple):
     def positions(self) -> int:
         """The length of the sequence."""
         return self.prefix + self.rows * self.columns
+
+
+def check_grid(grid: Grid, keys: int) -> None:
+    """Refuse a grid that cannot be that of so many keys.
+
+    Raises:
+        ValueError: if it has another number of positions.
+    """
+    if grid.positions != keys:
+        rows, columns, prefix = grid
+        raise ValueError(
+            f"{grid.positions} keys were wanted ({prefix} of the prefix, and a grid of "
+            f"{rows} x {columns} patches); {keys} came"
+        )

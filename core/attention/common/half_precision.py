@@ -26,7 +26,7 @@ def obstacle(device: torch.device, dtype: torch.dtype) -> str | None:
     return None
 
 
-def laid_out(tensor: Heads, width: int) -> Heads:
+def kernel_layout(tensor: Heads, width: int) -> Heads:
     """The same numbers as the kernels want them: last stride 1, zeros up to `width`.
 
     Zeros change no score, and the columns they add to the output are cut off.
@@ -49,20 +49,20 @@ def in_steps(name: str, kernel: Kernel, query: Heads, value: Heads) -> Kernel:
         raise MechanismError(
             f"{name}: heads of at most {MAX_DIM} dimensions were wanted; {wide} came."
         )
-    width, kept = -(-wide // DIM_STEP) * DIM_STEP, value.shape[-1]
+    width, value_dim = -(-wide // DIM_STEP) * DIM_STEP, value.shape[-1]
 
     def padded(query: Heads, key: Heads, value: Heads, is_causal: bool) -> Heads:
-        tensors = (laid_out(tensor, width) for tensor in (query, key, value))
-        return kernel(*tensors, is_causal)[..., :kept]
+        tensors = (kernel_layout(tensor, width) for tensor in (query, key, value))
+        return kernel(*tensors, is_causal)[..., :value_dim]
 
     return padded
 
 
 def top_left(kernel: Kernel, query: Heads, key: Heads, value: Heads, is_causal: bool) -> Heads:
-    """The kernel's output with our alignment: query i sees the keys 0 to i.
+    """The kernel's output with our alignment: query i attends to the keys 0 to i.
 
     These kernels align a causal rectangle at its bottom right. The square that all queries with a
-    key of their own form has one alignment only; later queries see every key.
+    key of their own form has one alignment only; later queries attend to every key.
     """
     if not is_causal:
         return kernel(query, key, value, False)

@@ -1,4 +1,4 @@
-"""Pieces: queries, the keys that any of them looks at, and how both become a batch.
+"""Pieces: queries, the keys that any of them attends to, and how both become a batch.
 
 A piece is made of runs of positions. Where what belongs together does not stand side by side, as in
 a window of a picture, a pattern gives an order in which it does, and its pieces are runs in that.
@@ -17,7 +17,7 @@ Stacked = Float[Tensor, "batch_piece _heads _places _dim"]
 
 
 class Piece(NamedTuple):
-    """Queries side by side, and all the keys that any of them may look at: runs in order."""
+    """Queries side by side, and all the keys that any of them may attend to: runs in order."""
 
     queries: slice
     keys: tuple[slice, ...]
@@ -33,15 +33,15 @@ class Order(NamedTuple):
 
 def joined(runs: Iterable[slice]) -> tuple[slice, ...]:
     """The same positions in order, each once; empty runs fall away."""
-    whole: list[slice] = []
+    merged: list[slice] = []
     for run in sorted(runs, key=lambda run: run.start):
         if run.start >= run.stop:
             continue
-        if whole and run.start <= whole[-1].stop:
-            whole[-1] = slice(whole[-1].start, max(whole[-1].stop, run.stop))
+        if merged and run.start <= merged[-1].stop:
+            merged[-1] = slice(merged[-1].start, max(merged[-1].stop, run.stop))
         else:
-            whole.append(run)
-    return tuple(whole)
+            merged.append(run)
+    return tuple(merged)
 
 
 def places(
@@ -89,8 +89,8 @@ def _spaced(tensor: Heads, runs: tuple[slice, ...]) -> Float[Tensor, "batch piec
     step, (first, *_, last) = _spacing(runs), runs
     if step == 0:
         return tensor[:, None, :, first].expand(-1, len(runs), -1, -1, -1)
-    whole = tensor[:, :, first.start : last.stop]
-    return whole.unfold(2, first.stop - first.start, step).permute(0, 2, 1, 4, 3)
+    covered = tensor[:, :, first.start : last.stop]
+    return covered.unfold(2, first.stop - first.start, step).permute(0, 2, 1, 4, 3)
 
 
 def _taken(tensor: Tensor, runs: tuple[slice, ...], dim: int) -> Tensor:

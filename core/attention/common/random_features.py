@@ -64,7 +64,7 @@ class Exponents:
 
 
 def exponents(
-    query: Float[Tensor, "batch head q dim"], scale: float | None, features: int | None, seed: int
+    query: Float[Tensor, "batch head q dim"], scale: float, features: int | None, seed: int
 ) -> Exponents:
     """The exponents for queries of this width, type and device; in float32 at least.
 
@@ -74,4 +74,4 @@ def exponents(
     features = num_features(dim) if features is None else features
     exact = exact_dtype(query.dtype)
     matrix = _cached_projection(dim, features, seed, exact, query.device)
-    return Exponents(matrix, dim**-0.5 if scale is None else scale)
+    return Exponents(matrix, scale)

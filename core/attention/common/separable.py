@@ -1,4 +1,4 @@
-"""Masks that a running sum over keys can honour: which keys exist, and up to where a query sees.
+"""Masks that a running sum over keys can honour: which keys exist, and how far a query reaches.
 
 Kernel attention (linear, favor) adds keys up before any query reads the sum, so it takes masks of
 keys (padding) and causal ones of any alignment, and no others. Models hand both over as one
@@ -13,7 +13,9 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from core.attention.common.masks import Mask, allowed, check_mask
+from core.attention.common.inputs import AttentionInputs
+from core.attention.common.masks import Mask, allowed
+from core.attention.common.visibility import Pairs, limited
 from core.errors import MechanismError
 
 BLOCK_NUMBERS = 2**19  # numbers in a block of feature rows: 2 MiB in float32, near the caches
@@ -22,9 +24,9 @@ CAUSAL_ROWS = 128  # a causal block also makes rows x rows weights, so it is kep
 
 
 class Step(NamedTuple):
-    """One block of queries, and the keys that come into their sight with it.
+    """One block of queries, and the keys that come into their reach with it.
 
-    Query i of the block sees key j of the block if j <= i + diagonal, and every earlier key.
+    Query i of the block attends to key j of it if j <= i + diagonal, and to every earlier key.
     """
 
     queries: slice
@@ -34,7 +36,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class SeparableMask:
-    """Query i may look at key j if `keys` has j and, where there is an offset, j <= i + offset."""
+    """Query i may attend to key j if `keys` has j and, with an offset, j <= i + offset."""
 
     keys: Bool[Tensor, "#batch #head k"] | None  # None: all
     offset: int | None  # None: not causal; 0: top-left; k - q: bottom-right
@@ -60,7 +62,7 @@ class SeparableMask:
         return replace(self, keys=self.keys[:, heads])
 
     def shared(self, k: int) -> int:
-        """How many keys (from the first) every query sees, as far as the offset goes."""
+        """How many keys (from the first) every query attends to, as far as the offset goes."""
         return k if self.offset is None else min(max(self.offset, 0), k)
 
     def steps(self, q: int, k: int, rows: int) -> Iterator[Step]:
@@ -77,11 +79,11 @@ class SeparableMask:
         return Step(queries, slice(first, last), start + self.offset - first)
 
     def hidden(self, keys: slice) -> Bool[Tensor, "#batch #head keys 1"] | None:
-        """True at those of the keys that no query may look at."""
+        """True at those of the keys that no query may attend to."""
         return None if self.keys is None else ~self.keys[:, :, keys, None]
 
-    def blind(self, q: int, k: int, device: torch.device) -> Bool[Tensor, "#batch #head q"]:
-        """True where a query may look at no key."""
+    def fully_masked(self, q: int, k: int, device: torch.device) -> Bool[Tensor, "#batch #head q"]:
+        """True where a query may attend to no key."""
         queries = torch.arange(q, device=device)
         last = torch.full_like(queries, k - 1) if self.offset is None else queries + self.offset
         if self.keys is None:
@@ -104,16 +106,24 @@ def separable_mask(
 
     Raises:
         MechanismError: if the mask is of another kind; the message names the mechanism.
-        ValueError: if the mask cannot be broadcast to `shape`.
     """
     if mask is None:
         return SeparableMask(None, 0 if is_causal else None)
-    check_mask(mask, shape)
     visible = boolean_mask(name, _once(mask)).expand(-1, -1, -1, shape[-1])
     keys, offset = _recognised(name, visible)
     if is_causal:
         offset = 0 if offset is None else min(offset, 0)
     return SeparableMask(None if bool(keys.all()) else keys, offset)
+
+
+def hiding_limits(name: str, inputs: AttentionInputs) -> Pairs | None:
+    """True where the mask and causality let a query attend; None where every query may everywhere.
+
+    Raises:
+        MechanismError: if the mask does anything else than hide.
+    """
+    mask = None if inputs.mask is None else boolean_mask(name, inputs.mask)
+    return limited(mask, inputs.causality())
 
 
 def boolean_mask(name: str, mask: Mask) -> Bool[Tensor, "..."]:
@@ -131,18 +141,6 @@ def boolean_mask(name: str, mask: Mask) -> Bool[Tensor, "..."]:
     return visible
 
 
-def refuse_dropout(name: str, dropout_p: float) -> None:
-    """Say that the mechanism has no weights to drop.
-
-    Raises:
-        MechanismError: if dropout is asked for.
-    """
-    if dropout_p > 0:
-        raise MechanismError(
-            f"{name}: there is no dropout, since no weights are made; dropout_p = {dropout_p} came."
-        )
-
-
 def _once(mask: Mask) -> Mask:
     """The mask with 4 axes, each of size 1 where it is only repeated: less to read."""
     mask = mask[(None,) * (4 - mask.ndim)]
@@ -158,7 +156,7 @@ def _recognised(
     """The keys and the offset of the mask, guessed from two rows and a column, then verified."""
     if visible.shape[-2] == 0:
         return visible.any(dim=-2), None
-    keys = visible[:, :, -1]  # the last query sees every key that any query sees
+    keys = visible[:, :, -1]  # the last query attends to every key that any does
     expected = keys[:, :, None].expand_as(visible)
     offset = None
     late = (keys & ~visible[:, :, 0]).nonzero()

@@ -103,14 +103,14 @@ def row_of_map(call: AttentionCall) -> Line:
 
     A row takes microseconds, so a sample is the mean over many different ones.
     """
-    asked = range(0, call.query.shape[2], 64)
+    queries = range(0, call.query.shape[2], 64)
 
     def some_rows() -> None:
-        for q in asked:
+        for q in queries:
             maps.row(call, 0, q)
 
     samples = interleaved({"row": some_rows, "map": lambda: maps.head_map(call, 0)}, rounds=15)
-    samples["row"] = [sample / len(asked) for sample in samples["row"]]
+    samples["row"] = [sample / len(queries) for sample in samples["row"]]
     return Line("one row / one head map: N = 4,096", ratio(samples, "row", "map"), 1 / 200)
 
 
@@ -127,11 +127,11 @@ def sent(run: Run) -> Iterator[Line]:
     choice = Choice(layer=2, head=5)
     mosaic = mosaic_view(run, choice)
     # minilm has 72 heads; the bar is for 144.
-    whole = mosaic_data(encode_each(np.concatenate([mosaic, mosaic])), run="bench")
+    sent = mosaic_data(encode_each(np.concatenate([mosaic, mosaic])), run="bench")
     yield Line(
         "bytes sent for one new head: 512 tokens", exactly(_size(_head(run, choice))), 150, "kB"
     )
-    yield Line("bytes sent for a mosaic of 144 heads: 512 tokens", exactly(_size(whole)), 200, "kB")
+    yield Line("bytes sent for a mosaic of 144 heads: 512 tokens", exactly(_size(sent)), 200, "kB")
     samples = interleaved({"head": lambda: _head(run, choice)}, rounds=15)["head"]
     spread = Spread.of([1000 * sample for sample in samples])
     yield Line("server time, click on a head to its picture: 512 tokens", spread, 100, "ms")
@@ -178,5 +178,5 @@ def _head(run: Run, choice: Choice) -> dict:
 
 def _size(data: dict) -> float:
     """Kilobytes on the wire: a view brings the canvas's script, and the socket deflates all."""
-    whole = json.dumps(data) + script() + style()
-    return len(zlib.compress(whole.encode())) / 1000
+    sent = json.dumps(data) + script() + style()
+    return len(zlib.compress(sent.encode())) / 1000

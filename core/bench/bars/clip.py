@@ -59,11 +59,11 @@ def batches(model: ClipModel) -> Line:
 def encoded_again(model: ClipModel) -> Line:
     """How many pictures go through the model again when only the labels are new."""
     encodings = Encodings()
-    given = [(picture.name, picture) for picture in crops(8)]
-    encodings.pictures(model, given)
+    pictures = [(picture.name, picture) for picture in crops(8)]
+    encodings.pictures(model, pictures)
     first = encodings.encoded_pictures
     for name in ("CIFAR-10", "COCO things"):
-        encodings.pictures(model, given)
+        encodings.pictures(model, pictures)
         encodings.labels(model, READY[name], TEMPLATES["none"])
     again = exactly(float(encodings.encoded_pictures - first))
     return Line("same pictures, new labels: pictures encoded again", again, 0, "count")
@@ -76,7 +76,7 @@ def second_visit(model: ClipModel) -> Line:
     for _ in range(3):
         encodings = Encodings()
         first, second = (
-            seconds(lambda kept=encodings: kept.labels(model, labels, TEMPLATES["the 7 best"]))
+            seconds(lambda cache=encodings: cache.labels(model, labels, TEMPLATES["the 7 best"]))
             for _ in range(2)
         )
         shares.append(second / first)
@@ -135,10 +135,10 @@ def crops(count: int) -> list[Picture]:
     """Different square pieces of the sample photographs, as large as many models want them."""
     side, found = 224, []
     rng = np.random.default_rng(0)
-    wholes = [sample_picture(name) for name in SAMPLES]
+    samples = [sample_picture(name) for name in SAMPLES]
     for index in range(count):
-        whole = wholes[index % len(wholes)].pixels
-        left, top = (int(rng.integers(0, edge - side)) for edge in whole.size)
-        piece = whole.crop((left, top, left + side, top + side))
+        sample = samples[index % len(samples)].pixels
+        left, top = (int(rng.integers(0, edge - side)) for edge in sample.size)
+        piece = sample.crop((left, top, left + side, top + side))
         found.append(Picture(piece, f"{index}.png"))
     return found

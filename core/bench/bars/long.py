@@ -13,7 +13,7 @@ from core.bench.bars.report import Line, exactly
 from core.bench.memory import peak_bytes
 from core.bench.timing import Spread, seconds
 from core.maps.choices import Choice, HeadView
-from core.maps.head_view import WHOLE, head_view
+from core.maps.head_view import EXACT_UP_TO, head_view
 from core.maps.regions import Region
 from core.models import load, ready
 from core.models.run import Run
@@ -36,22 +36,22 @@ def lines() -> Iterator[Line | str]:
         return
     run, *passes = read()
     yield from passes
-    whole = [Choice(layer=layer, head=head) for layer, head in HEADS]
+    heads = [Choice(layer=layer, head=head) for layer, head in HEADS]
     tiles = [
         Choice(layer=layer, head=head, region=region) for layer, head in HEADS for region in TILES
     ]
     what = f"{NAME}, {TOKENS:,} tokens"
-    yield Line(f"a head's map in {WHOLE} x {WHOLE} cells, seconds: {what}",
-               timed(run, whole, view_head), MAP_SECONDS, "s")  # fmt: skip
-    yield Line(f"a tile of {WHOLE} x {WHOLE} weights, milliseconds: {what}",
+    yield Line(f"a head's map in {EXACT_UP_TO} x {EXACT_UP_TO} cells, seconds: {what}",
+               timed(run, heads, view_head), MAP_SECONDS, "s")  # fmt: skip
+    yield Line(f"a tile of {EXACT_UP_TO} x {EXACT_UP_TO} weights, milliseconds: {what}",
                timed(run, tiles, view_head, 1000.0), TILE_MILLISECONDS, "ms")  # fmt: skip
     yield Line("  the same, packed for the browser",
                timed(run, tiles, packed, 1000.0), TILE_MILLISECONDS, "ms")  # fmt: skip
-    for name, choices in (("the map", whole), ("a tile", tiles)):
+    for name, choices in (("the map", heads), ("a tile", tiles)):
         sent = max(kilobytes(packed(run, choice)) for choice in choices)
         yield Line(f"bytes sent for {name}, the largest of {len(choices)}: {what}",
                    exactly(sent), SENT, "kB")  # fmt: skip
-    largest = max(peak_bytes(lambda choice=choice: view_head(run, choice)) for choice in whole)
+    largest = max(peak_bytes(lambda choice=choice: view_head(run, choice)) for choice in heads)
     yield Line("most memory of the map / N x N float32 weights",
                exactly(largest / (4 * TOKENS**2)), BUFFER)  # fmt: skip
 

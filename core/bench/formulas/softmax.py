@@ -2,7 +2,7 @@
 
 from core.attention.chunked import KEYS, QUERIES
 from core.attention.common.flex_limits import BLOCK
-from core.attention.topk import KEPT
+from core.attention.topk import TOP_K
 from core.bench.formulas.sizes import EXACT, Formula, Sizes, inputs_traffic
 
 # Blocks of PyTorch's CPU flash kernel: rows of queries from so many queries on, and rows of keys.
@@ -92,7 +92,7 @@ def _chunked_peak(sizes: Sizes) -> float:
 
 def _topk_peak(sizes: Sizes) -> float:
     """Weights, zeros to put the largest into, the result, and the largest with their places."""
-    largest = sizes.rows * min(KEPT, sizes.length) * (2 * EXACT + PLACE)
+    largest = sizes.rows * min(TOP_K, sizes.length) * (2 * EXACT + PLACE)
     return 3.0 * EXACT * sizes.rows * sizes.length + largest
 
 

@@ -91,8 +91,8 @@ class Steps:
     def tell(self, count: int) -> None:
         """So many attention calls of the present pass are done."""
         if self.on_step is not None:
-            whole = self.done + min(1.0, count / max(1, self.calls))
-            self.on_step(min(1.0, whole / max(1, self.passes)))
+            share = self.done + min(1.0, count / max(1, self.calls))
+            self.on_step(min(1.0, share / max(1, self.passes)))
 
     def finish(self) -> None:
         """The present pass is done."""

@@ -19,27 +19,27 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def to_json(whole: ModelStudy) -> str:
+def to_json(study: ModelStudy) -> str:
     """The whole as text."""
-    return json.dumps({"format": FORMAT, **asdict(whole)}, indent=1)
+    return json.dumps({"format": FORMAT, **asdict(study)}, indent=1)
 
 
-def to_csv(whole: ModelStudy) -> str:
+def to_csv(study: ModelStudy) -> str:
     """One row a variant, then one a layer by itself; what was not measured is empty."""
     written = io.StringIO()
     table = csv.DictWriter(written, COLUMNS)
     table.writeheader()
-    for each in whole.variants:
-        table.writerow(_of_variant(whole, each))
-    for cell in whole.cells:
-        table.writerow(_of_cell(whole, cell))
+    for each in study.variants:
+        table.writerow(_of_variant(study, each))
+    for cell in study.cells:
+        table.writerow(_of_cell(study, cell))
     return written.getvalue()
 
 
-def _of_variant(whole: ModelStudy, each: Measured) -> dict[str, object]:
+def _of_variant(study: ModelStudy, each: Measured) -> dict[str, object]:
     cells = {
         "mechanism": each.variant.mechanism or "own",
-        "layers": in_words(each.variant.layers, whole.layers),
+        "layers": in_words(each.variant.layers, study.layers),
         "rounds": len(each.samples),
         "peak_bytes": each.peak_bytes,
         "refused": each.refused,
@@ -62,10 +62,10 @@ def _of_prediction(each: Measured) -> Iterator[tuple[str, object]]:
         yield "stayed", all(other.stayed for other in each.drift.shifts)
 
 
-def _of_cell(whole: ModelStudy, cell: Cell) -> dict[str, object]:
+def _of_cell(study: ModelStudy, cell: Cell) -> dict[str, object]:
     return {
         "mechanism": cell.mechanism,
-        "layers": in_words((cell.call,), whole.layers),
+        "layers": in_words((cell.call,), study.layers),
         "cosine": cell.cosine,
         "refused": cell.refused,
     }

@@ -81,7 +81,7 @@ def study(
     check(model, mechanisms, rounds)
     names = layers_of(prepared)
     chosen = None if layers is None or len(set(layers)) == len(names) else tuple(sorted(layers))
-    whole = ModelStudy(
+    result = ModelStudy(
         model=model.name,
         positions=sum(len(queries) for queries in prepared.groups[0].queries),
         device=model.device.type,
@@ -99,13 +99,13 @@ def study(
         model, prepared, mechanisms, layers=chosen, rounds=rounds,
         on_step=_part(on_step, 0.0, share),
     )  # fmt: skip
-    whole = replace(whole, variants=variants)
-    yield whole
+    result = replace(result, variants=variants)
+    yield result
     for cell in layer_drift(model, prepared, changing, on_step=_part(on_step, share, 1.0)):
-        whole = replace(whole, cells=(*whole.cells, cell))
+        result = replace(result, cells=(*result.cells, cell))
         if cell.mechanism == changing[-1]:
-            yield whole
-    yield replace(whole, finished=True)
+            yield result
+    yield replace(result, finished=True)
 
 
 def check(model: Model, mechanisms: Sequence[str], rounds: int = ROUNDS) -> None:

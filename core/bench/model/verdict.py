@@ -14,13 +14,13 @@ SAME = 0.03  # a smaller difference of time is not called one: rounds of a pass 
 ALIKE = 0.005  # layers whose cosines differ by less bear a mechanism alike
 
 
-def verdict(whole: ModelStudy) -> str | None:
+def verdict(study: ModelStudy) -> str | None:
     """Which mechanism is fastest in all layers, what it does to the output, and which keeps it."""
-    told = [each for each in _in_all(whole) if each.refused is None]
+    told = [each for each in _in_all(study) if each.refused is None]
     if not told:
         return None
-    once = ", timed once" if whole.slow else ""
-    start = f"In all layers of {whole.model}, at {whole.positions:,} positions{once}, "
+    once = ", timed once" if study.slow else ""
+    start = f"In all layers of {study.model}, at {study.positions:,} positions{once}, "
     changing = [each for each in told if not MECHANISMS[each.variant.mechanism].exact]
     closest = max(changing, key=lambda each: each.drift.cosine, default=None)
     fastest = min(told, key=lambda each: each.ratio.median)
@@ -31,7 +31,7 @@ def verdict(whole: ModelStudy) -> str | None:
         best = cosine(closest.drift.cosine)
         return f"{sentence}; {closest.variant.mechanism} keeps its output best, at cosine {best}."
     sentence = f"{start}{fastest.variant.mechanism} {speed(fastest.ratio)} than its own attention"
-    if whole.slow:  # one sample of each: it has no spread to be sure by
+    if study.slow:  # one sample of each: it has no spread to be sure by
         share = f"{fastest.ratio.median:.2g} of the time of its own attention"
         sentence = f"{start}{fastest.variant.mechanism} took {share}, as far as one pass can tell,"
     if fastest.drift.cosine >= KEPT:
@@ -43,12 +43,12 @@ def verdict(whole: ModelStudy) -> str | None:
     return f"{sentence}; {keeps} and {speed(closest.ratio)}."
 
 
-def of_range(whole: ModelStudy) -> Iterator[str]:
+def of_range(study: ModelStudy) -> Iterator[str]:
     """For each mechanism: what the chosen layers cost and move, beside all layers."""
-    for each in _in_all(whole) if whole.chosen is not None else ():
+    for each in _in_all(study) if study.chosen is not None else ():
         name = each.variant.mechanism
-        part = whole.variant(name, whole.chosen)
-        where = f"{name} in {in_words(whole.chosen, whole.layers)} only"
+        part = study.variant(name, study.chosen)
+        where = f"{name} in {in_words(study.chosen, study.layers)} only"
         if part.refused is not None:
             yield f"{where}: {part.refused}"
             continue
@@ -60,10 +60,10 @@ def of_range(whole: ModelStudy) -> Iterator[str]:
         yield f"{words}."
 
 
-def tolerant_layers(whole: ModelStudy) -> Iterator[str]:
+def tolerant_layers(study: ModelStudy) -> Iterator[str]:
     """For each mechanism: the layer that bears it best, and the one that bears it worst."""
-    for name in whole.mechanisms:
-        cells = [cell for cell in whole.cells if cell.mechanism == name and cell.cosine is not None]
+    for name in study.mechanisms:
+        cells = [cell for cell in study.cells if cell.mechanism == name and cell.cosine is not None]
         if len(cells) < 2:
             continue
         best, worst = (pick(cells, key=lambda cell: cell.cosine) for pick in (max, min))
@@ -71,8 +71,8 @@ def tolerant_layers(whole: ModelStudy) -> Iterator[str]:
             yield f"{name}: every layer bears it alike, cosine {cosine(worst.cosine)}."
             continue
         yield (
-            f"{name}: {_layer(whole, best)} bears it best (cosine {cosine(best.cosine)}), "
-            f"{_layer(whole, worst)} worst ({cosine(worst.cosine)})."
+            f"{name}: {_layer(study, best)} bears it best (cosine {cosine(best.cosine)}), "
+            f"{_layer(study, worst)} worst ({cosine(worst.cosine)})."
         )
 
 
@@ -93,10 +93,10 @@ def cosine(value: float) -> str:
     return f"{value:.{digits}f}"
 
 
-def _in_all(whole: ModelStudy) -> list[Measured]:
+def _in_all(study: ModelStudy) -> list[Measured]:
     return [
         each
-        for each in whole.variants
+        for each in study.variants
         if each.variant.mechanism is not None and each.variant.layers is None
     ]
 
@@ -105,5 +105,5 @@ def _is_faster(ratio: Spread) -> bool:
     return ratio.median < 1 - SAME and ratio.high < 1
 
 
-def _layer(whole: ModelStudy, cell: Cell) -> str:
-    return in_words((cell.call,), whole.layers)
+def _layer(study: ModelStudy, cell: Cell) -> str:
+    return in_words((cell.call,), study.layers)

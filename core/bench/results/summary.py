@@ -22,15 +22,15 @@ class Verdict:
     times_faster: float  # base's time / fastest's
     told_apart: bool  # False: the two differ less than the base differs from itself
     total_variation: float | None  # of the fastest; None where it is exact, or was not checked
-    given: Origin | None = None  # whose q, k and v these are; None: random ones
+    origin: Origin | None = None  # whose q, k and v these are; None: random ones
 
     def sentence(self) -> str:
         """In words."""
         where = "CPU" if self.device == "cpu" else "GPU"
         at = f"At {self.length:,} tokens on this {where}, "
-        if self.given is not None:
-            positions = "tokens" if self.given.kind == "sentence" else "positions"
-            at = f"On your {self.given.kind}, {self.length:,} {positions}, on this {where}, "
+        if self.origin is not None:
+            positions = "tokens" if self.origin.kind == "sentence" else "positions"
+            at = f"On your {self.origin.kind}, {self.length:,} {positions}, on this {where}, "
         if self.fastest == self.base:
             return f"{at}nothing that was measured is faster than {self.base}."
         if not self.told_apart:
@@ -70,7 +70,7 @@ def verdict(results: Results, length: int | None = None) -> Verdict | None:
         length=length, device=results.plan.device, fastest=fastest, base=base,
         times_faster=faster,
         told_apart=noise is None or faster > max(noise.high, 1 / noise.low),
-        total_variation=variation, given=results.plan.given,
+        total_variation=variation, origin=results.plan.origin,
     )  # fmt: skip
 
 

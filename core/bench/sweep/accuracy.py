@@ -11,9 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from core.attention.common.masks import Mask, masked_softmax
+from core.attention.common.masks import Mask
 from core.attention.common.mechanism import Attend
 from core.attention.common.shapes import expand_kv_heads
+from core.attention.common.softmax import masked_softmax
 from core.bench.sweep.estimate import CHECKED_ROWS
 from core.bench.sweep.messages import Accuracy
 

@@ -26,17 +26,17 @@ def main(arguments: list[str]) -> int:
     A second argument is the file of q, k and v that are measured on; it is gone once it is read.
     """
     plan = plan_from_dict(json.loads(arguments[0]))
-    given = None
+    model_call = None
     if len(arguments) > 1:
         path = Path(arguments[1])
-        given = read(path, devices.resolve(plan.device))
+        model_call = read(path, devices.resolve(plan.device))
         path.unlink()
     threading.Thread(target=leave_with_parent, daemon=True).start()
     torch.set_num_threads(plan.threads)
     keep_freed_memory()
     # What libraries print is no message.
     told, sys.stdout = sys.stdout, sys.stderr
-    for message in measured(plan, given):
+    for message in measured(plan, model_call):
         told.write(to_line(message))
         told.flush()
     return 0

@@ -9,7 +9,6 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from core.attention import MECHANISMS
-from core.attention.attend import placed
 from core.attention.common.grid import Grid
 from core.attention.common.mechanism import Attend
 from core.capture.trace import AttentionCall
@@ -47,10 +46,11 @@ def read(path: Path, device: torch.device) -> AttentionCall:
     )  # fmt: skip
 
 
-def attend_like(mechanism: str, given: AttentionCall | None) -> Attend:
-    """A mechanism; with the mask, the scale and the grid of a call where one is given."""
+def attend_like(mechanism: str, model_call: AttentionCall | None) -> Attend:
+    """A mechanism; with the mask, the scale and the grid of a call where there is one."""
     chosen = MECHANISMS[mechanism]
-    if given is None:
+    if model_call is None:
         return chosen.attend
-    how = {"mask": given.mask, "scale": given.scale, **placed(chosen, given.grid)}
-    return partial(chosen.attend, **how)
+    return partial(
+        chosen.attend, mask=model_call.mask, scale=model_call.scale, grid=model_call.grid
+    )

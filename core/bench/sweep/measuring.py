@@ -46,7 +46,7 @@ Inputs = tuple[Tensor, Tensor, Tensor]
 Work = Callable[[Inputs], object]
 
 
-def measured(plan: Plan, given: AttentionCall | None = None) -> Iterator[Message]:
+def measured(plan: Plan, model_call: AttentionCall | None = None) -> Iterator[Message]:
     """All measurements of a plan, with the number of threads that torch has now.
 
     With a call of a model, on its q, k, v, mask and scale; else on random ones.
@@ -56,27 +56,27 @@ def measured(plan: Plan, given: AttentionCall | None = None) -> Iterator[Message
     rates = measured_rates(device, plan.dtype)
     yield machine(device, rates)
     shares = {length: seconds_of_length(plan, length, rates) for length in plan.lengths}
-    done, whole = 0.0, sum(shares.values())
+    done, total = 0.0, sum(shares.values())
     for length in sorted(plan.lengths):
         faster = rates.or_better(measured_rates(device, plan.dtype))
         if faster != rates:
             rates = faster
             yield machine(device, rates)
-        for message in _at_length(plan, length, given):
+        for message in _at_length(plan, length, model_call):
             if isinstance(message, Progress):
-                share = (done + message.share * shares[length]) / whole
+                share = (done + message.share * shares[length]) / total
                 message = Progress(min(share, 1.0), message.doing)
             yield message
         done += shares[length]
     yield Finished(time.perf_counter() - start)
 
 
-def _at_length(plan: Plan, length: int, given: AttentionCall | None) -> Iterator[Message]:
+def _at_length(plan: Plan, length: int, model_call: AttentionCall | None) -> Iterator[Message]:
     mechanisms = []
     for index, mechanism in enumerate(plan.mechanisms):
         yield Progress(0.1 * index / len(plan.mechanisms), f"checking {mechanism} at {length:,}")
         try:
-            found = checked(plan, mechanism, length, given)
+            found = checked(plan, mechanism, length, model_call)
         except MechanismError as error:
             yield Refused(mechanism, length, str(error))
             continue
@@ -87,40 +87,40 @@ def _at_length(plan: Plan, length: int, given: AttentionCall | None) -> Iterator
             continue
         mechanisms.append(mechanism)
     if mechanisms:
-        yield from timed(plan, mechanisms, length, given)
+        yield from timed(plan, mechanisms, length, model_call)
         for index, mechanism in enumerate(mechanisms):
             yield Progress(
                 0.9 + 0.1 * index / len(mechanisms), f"memory of {mechanism} at {length:,}"
             )
-            yield from (held(plan, mechanism, length, kind, given) for kind in passes(plan))
+            yield from (held(plan, mechanism, length, kind, model_call) for kind in passes(plan))
 
 
 def checked(
-    plan: Plan, mechanism: str, length: int, given: AttentionCall | None = None
+    plan: Plan, mechanism: str, length: int, model_call: AttentionCall | None = None
 ) -> Accuracy:
     """How right a mechanism is at a length.
 
     Raises:
         MechanismError: if it does not take such inputs.
     """
-    inputs = fresh(plan, length, 0, given)
-    attend = attend_like(mechanism, given)
+    inputs = fresh(plan, length, 0, model_call)
+    attend = attend_like(mechanism, model_call)
     if inputs[0].device.type in MECHANISMS[mechanism].no_gradients:
-        mask = None if given is None else given.mask
+        mask = None if model_call is None else model_call.mask
         found = probed_rows(attend, *inputs, plan.causal, mask=mask)
     else:
         found = rows_of(attend, *inputs, plan.causal)
-    how = {} if given is None else {"mask": given.mask, "scale": given.scale}
+    how = {} if model_call is None else {"mask": model_call.mask, "scale": model_call.scale}
     return accuracy(mechanism, length, found, softmax_rows(*inputs, plan.causal, **how))
 
 
 def timed(
-    plan: Plan, mechanisms: list[str], length: int, given: AttentionCall | None = None
+    plan: Plan, mechanisms: list[str], length: int, model_call: AttentionCall | None = None
 ) -> Iterator[Message]:
     """Rounds in which every mechanism takes its turn, the base mechanism twice."""
     device = devices.resolve(plan.device)
     works: dict[tuple[str, Pass], Work] = {
-        (mechanism, kind): work(attend_like(mechanism, given), kind, plan.causal)
+        (mechanism, kind): work(attend_like(mechanism, model_call), kind, plan.causal)
         for mechanism in mechanisms
         for kind in passes(plan)
     }
@@ -128,12 +128,12 @@ def timed(
     for kind in passes(plan):
         if plan.base in mechanisms:
             turns[_turn(plan.base, kind) + AGAIN] = works[plan.base, kind]
-    inputs = fresh(plan, length, 0, given)
+    inputs = fresh(plan, length, 0, model_call)
     warm_ups = {name: seconds(partial(each, inputs), device) for name, each in turns.items()}
     samples: dict[str, list[float]] = {name: [] for name in turns}
     for done in range(plan.rounds):
         yield Progress(0.1 + 0.8 * done / plan.rounds, f"{length:,}: round {done + 1}")
-        inputs = fresh(plan, length, done + 1, given)
+        inputs = fresh(plan, length, done + 1, model_call)
         bound = {name: partial(each, inputs) for name, each in turns.items()}
         once = interleaved(bound, rounds=1, warm_up=False, device=device)
         for name, times in once.items():
@@ -148,11 +148,14 @@ def timed(
 
 
 def held(
-    plan: Plan, mechanism: str, length: int, kind: Pass, given: AttentionCall | None = None
+    plan: Plan, mechanism: str, length: int, kind: Pass, model_call: AttentionCall | None = None
 ) -> Memory:
     """The peak of one mechanism, in a call that is not timed, beside its formula."""
-    inputs, costs = fresh(plan, length, 0, given), formula(mechanism) if plan.by_formula else None
-    each = work(attend_like(mechanism, given), kind, plan.causal)
+    inputs, costs = (
+        fresh(plan, length, 0, model_call),
+        formula(mechanism) if plan.by_formula else None,
+    )
+    each = work(attend_like(mechanism, model_call), kind, plan.causal)
     found = peak_bytes(lambda: each(inputs), inputs[0].device)
     known = costs is not None and costs.peak is not None and kind == "forward"
     foretold = float(costs.peak(sizes(plan, length))) if known else None
@@ -185,13 +188,15 @@ def needed(plan: Plan, mechanism: str, length: int, kind: Pass) -> Needed:
     return Needed(costs.flops(at) * calls, costs.traffic(at) * calls)
 
 
-def fresh(plan: Plan, length: int, number: int, given: AttentionCall | None = None) -> Inputs:
+def fresh(plan: Plan, length: int, number: int, model_call: AttentionCall | None = None) -> Inputs:
     """q, k and v that no call has seen: those of a call in new memory, or random ones.
 
     The same seed, length and number give the same random ones.
     """
-    if given is not None:
-        return tuple(tensor.clone() for tensor in (given.query, given.key, given.value))
+    if model_call is not None:
+        return tuple(
+            tensor.clone() for tensor in (model_call.query, model_call.key, model_call.value)
+        )
     shape = (3, plan.batch, plan.heads, length, plan.dim)
     generator = torch.Generator().manual_seed((plan.seed * 1_000_003 + length) * 1_009 + number)
     drawn = torch.randn(shape, generator=generator).to(plan.device, plan.dtype)

@@ -41,7 +41,7 @@ class ModelCall:
         return replace(
             plan, lengths=(length,), batch=batch, heads=heads, dim=dim,
             precision=str(self.call.query.dtype).removeprefix("torch."),
-            causal=self.call.is_causal, device=str(self.call.query.device), given=self.origin,
+            causal=self.call.is_causal, device=str(self.call.query.device), origin=self.origin,
         )  # fmt: skip
 
 
@@ -51,7 +51,7 @@ class _EnoughError(Exception):
 
 def record_call(
     model: Model,
-    given: str | Picture,
+    inputs: str | Picture,
     layer: int,
     *,
     on_call: Callable[[float], None] | None = None,
@@ -60,7 +60,7 @@ def record_call(
 
     Args:
         model: the model that reads it.
-        given: a text, or a picture.
+        inputs: a text, or a picture.
         layer: counted from 0.
         on_call: told the share that is done, 0 to 1; may raise to stop.
 
@@ -68,7 +68,7 @@ def record_call(
         InputError: if the input, the layer or the memory does not allow it, or the model computes
             attention by itself.
     """
-    prepared = model.prepare(given)
+    prepared = model.prepare(inputs)
     group = prepared.groups[0]
     if not 0 <= layer < len(group.calls):
         raise InputError(
@@ -81,7 +81,7 @@ def record_call(
             f"Layer {layer} of '{model.name}' attends from {queries:,} to {keys:,} positions: "
             "only a layer that sees its whole input at once can be measured."
         )
-    origin = _origin(model, given, layer, call)
+    origin = _origin(model, inputs, layer, call)
     return ModelCall(call, origin, group.queries[0], len(group.calls), prepared.notes)
 
 
@@ -113,10 +113,10 @@ def _recorded(
     )
 
 
-def _origin(model: Model, given: str | Picture, layer: int, call: AttentionCall) -> Origin:
-    is_text = isinstance(given, str)
-    content = given.encode("utf-8", "replace") if is_text else given.pixels.tobytes()
-    label = " ".join(given.split()) if is_text else given.name
+def _origin(model: Model, inputs: str | Picture, layer: int, call: AttentionCall) -> Origin:
+    is_text = isinstance(inputs, str)
+    content = inputs.encode("utf-8", "replace") if is_text else inputs.pixels.tobytes()
+    label = " ".join(inputs.split()) if is_text else inputs.name
     return Origin(
         model=model.name,
         layer=layer,

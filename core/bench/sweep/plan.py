@@ -53,12 +53,12 @@ class Plan:
     seed: int = 0
     device: str = "cpu"
     most_seconds: float = 600.0  # a run that would take longer is refused
-    given: Origin | None = None  # None: random q, k and v; else sizes and numbers are a model's
+    origin: Origin | None = None  # None: random q, k and v; else sizes and numbers are a model's
 
     @property
     def by_formula(self) -> bool:
         """Do the formulas hold? They know no mask, and as many k and v as q, of one width."""
-        own = self.given
+        own = self.origin
         same = own is None or (own.kv_heads, own.value_dim) == (self.heads, self.dim)
         return same and not (own is not None and own.masked)
 
@@ -93,10 +93,10 @@ def check(plan: Plan) -> None:
     _check_number("seed", plan.seed, 0, 2**63 - 1)
     if not plan.most_seconds > 0:
         raise InputError(f"A time limit above 0 seconds was wanted; {plan.most_seconds} came.")
-    if plan.backward and plan.given is not None and plan.given.value_dim != plan.dim:
+    if plan.backward and plan.origin is not None and plan.origin.value_dim != plan.dim:
         raise InputError(
             f"Values as wide as the queries ({plan.dim}) were wanted for a training step; those of "
-            f"'{plan.given.model}' are {plan.given.value_dim} wide."
+            f"'{plan.origin.model}' are {plan.origin.value_dim} wide."
         )
     device, dtype = devices.resolve(plan.device), plan.dtype
     for mechanism in plan.mechanisms:
@@ -109,7 +109,7 @@ def check(plan: Plan) -> None:
                 f"on {device.type} it has no backward pass."
             )
         # The call of a model has its own scale, mask and picture; a compiler would take seconds.
-        if plan.given is None and not MECHANISMS[mechanism].compiles:
+        if plan.origin is None and not MECHANISMS[mechanism].compiles:
             _check_dim(plan, mechanism, device, dtype)
 
 
@@ -145,9 +145,9 @@ def _check_lengths(lengths: tuple[int, ...]) -> None:
             raise InputError(f"Every length once was wanted; {length:,} came twice.")
 
 
-def _check_number(name: str, given: int, least: int, most: int) -> None:
-    if not isinstance(given, int) or isinstance(given, bool) or not least <= given <= most:
-        came = f"{given:,}" if isinstance(given, int) else repr(given)
+def _check_number(name: str, value: int, least: int, most: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        came = f"{value:,}" if isinstance(value, int) else repr(value)
         raise InputError(
             f"{name}: a whole number from {least:,} to {most:,} was wanted; {came} came."
         )

@@ -25,14 +25,14 @@ class Results(NamedTuple):
 
 def to_json(results: Results) -> str:
     """The whole as text; progress is left out."""
-    kept = [to_dict(each) for each in results.messages if not isinstance(each, Progress)]
-    whole = {
+    messages = [to_dict(each) for each in results.messages if not isinstance(each, Progress)]
+    saved = {
         "format": FORMAT,
         "finished": results.finished,
         "plan": asdict(results.plan),
-        "results": kept,
+        "results": messages,
     }
-    return json.dumps(whole, indent=1)
+    return json.dumps(saved, indent=1)
 
 
 def from_json(text: str) -> Results:
@@ -42,9 +42,9 @@ def from_json(text: str) -> Results:
         InputError: if the text is not one of ours.
     """
     try:
-        whole = json.loads(text)
-        messages = tuple(from_dict(each) for each in whole["results"])
-        return Results(plan_from_dict(whole["plan"]), messages, whole["finished"])
+        saved = json.loads(text)
+        messages = tuple(from_dict(each) for each in saved["results"])
+        return Results(plan_from_dict(saved["plan"]), messages, saved["finished"])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
             "A file that `bench attention --out` wrote was wanted; this is not one."
@@ -54,8 +54,8 @@ def from_json(text: str) -> Results:
 def plan_from_dict(told: dict) -> Plan:
     """The plan whose fields these are."""
     fields = {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
-    given = fields.pop("given", None)
-    return Plan(**fields, given=None if given is None else Origin(**given))
+    origin = fields.pop("origin", None)
+    return Plan(**fields, origin=None if origin is None else Origin(**origin))
 
 
 def save(path: Path, results: Results) -> None:

@@ -37,20 +37,20 @@ class Sweep:
     """One run of a plan. Iterate over it once; `results` hold what has come so far."""
 
     def __init__(
-        self, plan: Plan, out: Path | None = None, given: AttentionCall | None = None
+        self, plan: Plan, out: Path | None = None, model_call: AttentionCall | None = None
     ) -> None:
         """Nothing runs yet.
 
         Args:
             plan: what is measured.
             out: a file that is written anew after every result.
-            given: the call with q, k and v that the plan is about; None where they are random.
+            model_call: the call with q, k and v that the plan is about; None where they are random.
 
         Raises:
             InputError: if the plan cannot be measured here, or not within its time.
         """
         self.estimate = require_fit(plan)
-        self.plan, self.out, self.given = plan, out, given
+        self.plan, self.out, self.model_call = plan, out, model_call
         self.messages: list[Message] = []
         self.cancelled = False
         self._child: subprocess.Popen | None = None
@@ -99,9 +99,9 @@ class Sweep:
             if self._child is not None:
                 raise ValueError("a sweep that has not run was wanted; this one has")
             command = [sys.executable, *CHILD, json.dumps(asdict(self.plan))]
-            if self.given is not None:
-                command.append(str(folder / "given.safetensors"))
-                write(self.given, Path(command[-1]))
+            if self.model_call is not None:
+                command.append(str(folder / "model_call.safetensors"))
+                write(self.model_call, Path(command[-1]))
             self._child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 cwd=ROOT, start_new_session=True, encoding="utf-8",

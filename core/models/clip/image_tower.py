@@ -68,7 +68,7 @@ class ImageTower(Tower):
             self.device, self.dtype
         )
 
-    def prepare(self, given: Picture | list[Picture]) -> Prepared:
+    def prepare(self, inputs: Picture | list[Picture]) -> Prepared:
         """The pixels of one picture or several, and the patches they fall into.
 
         Several share one geometry or, where the files differ in size, have none.
@@ -76,7 +76,7 @@ class ImageTower(Tower):
         Raises:
             InputError: if there is no picture.
         """
-        pictures = [given] if isinstance(given, Picture) else given
+        pictures = [inputs] if isinstance(inputs, Picture) else inputs
         if not pictures:
             raise InputError("At least one picture was wanted; none came.")
         geometries = {self.preprocess.geometry(picture.size) for picture in pictures}

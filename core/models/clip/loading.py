@@ -21,13 +21,12 @@ from transformers import AutoConfig
 
 from core.errors import InputError
 from core.models.clip.model import ClipModel
-from core.models.clip.names import CONFIG, HUB, WEIGHTS, Named, named, pretrained
+from core.models.clip.names import HUB, WEIGHTS, Named, named, pretrained
 from core.models.clip.tokenizer import tokenizer
 from core.models.files import weights
-from core.models.files.hub import check_folder, hub_file, pickle_refused
+from core.models.files.hub import CLIP_CONFIG, check_folder, hub_file, pickle_refused
 from core.models.files.quiet import quiet
 
-CLIP_MINI = "clip-mini"
 # What torch says of a state dict that does not fit, and how we say it.
 MISFITS = {
     r'Missing key\(s\) in state_dict: "([^"]+)"': "{} is missing",
@@ -51,23 +50,19 @@ def load_clip(
     name: str,
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
-    on_progress: weights.Progress | None = None,
 ) -> ClipModel:
     """A CLIP model with its weights.
 
     Args:
-        name: 'clip-mini', 'ViT-B-32/laion2b_s34b_b79k', 'ViT-B-32:openai', 'hf-hub:owner/name', or
+        name: 'ViT-B-32/laion2b_s34b_b79k', 'ViT-B-32:openai', 'hf-hub:owner/name', or
             a folder with open_clip_config.json and open_clip_model.safetensors.
         device: where it shall run.
         dtype: what it shall compute in.
-        on_progress: clip-mini: told the share of its weights that is fetched, 0 to 1.
 
     Raises:
         InputError: if it is unknown (near names are suggested), has no safetensors, or cannot be
             had.
     """
-    if name == CLIP_MINI:
-        return _clip_mini(device, dtype, on_progress)
     plan = _plan(name)
     with quiet():
         module = _module(plan, name)
@@ -77,26 +72,23 @@ def load_clip(
     return ClipModel(module, own, name, preprocess=preprocess, device=device, dtype=dtype)
 
 
-def is_clip(name: str, folder: Path | None) -> bool:
-    """Is this a name, or a folder, that `load_clip` takes?"""
-    if folder is not None:
-        return (folder / CONFIG).is_file()
-    repository = name.removeprefix(HUB)
-    if repository != name:
-        return not timm.is_model(repository.removeprefix("timm/").partition(".")[0])
-    return name == CLIP_MINI or named(name) is not None
-
-
-def _clip_mini(
-    device: torch.device | str, dtype: torch.dtype, on_progress: weights.Progress | None
+def load_clip_mini(
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    on_progress: weights.Progress | None = None,
 ) -> ClipModel:
+    """clip-mini, the small CLIP that needs no hub.
+
+    Raises:
+        InputError: if its weights cannot be fetched, or are damaged.
+    """
     from core.models import clip_mini  # its parts are only needed for it
 
     parts = clip_mini.build(on_progress)
     return ClipModel(
         parts.module,
         parts.tokenizer,
-        CLIP_MINI,
+        "clip-mini",
         preprocess=parts.preprocess,
         title="clip-mini, a small offline CLIP",
         device=device,
@@ -107,12 +99,12 @@ def _clip_mini(
 def _plan(name: str) -> Plan:
     folder, repository = Path(name).expanduser(), name.removeprefix(HUB)
     if folder.is_dir():
-        check_folder(folder, CONFIG, WEIGHTS)
+        check_folder(folder, CLIP_CONFIG, WEIGHTS)
         if not (folder / WEIGHTS).is_file():
             raise InputError(f"'{folder.name}' was wanted with a file {WEIGHTS}; it has none.")
-        return Plan(*_described(folder / CONFIG), folder / WEIGHTS, folder)
+        return Plan(*_described(folder / CLIP_CONFIG), folder / WEIGHTS, folder)
     if repository != name:
-        described = _described(hub_file(repository, CONFIG))
+        described = _described(hub_file(repository, CLIP_CONFIG))
         return Plan(*described, hub_file(repository, WEIGHTS), None)
     wanted = named(name) or Named(name, "")
     tag = pretrained(wanted)
@@ -133,7 +125,7 @@ def _described(path: Path) -> tuple[dict[str, Any], Mapping[str, Any]]:
         dict(config["vision_cfg"], **config["text_cfg"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f'A {CONFIG} with a "model_cfg" of vision_cfg and text_cfg was wanted; that of '
+            f'A {CLIP_CONFIG} with a "model_cfg" of vision_cfg and text_cfg was wanted; that of '
             f"'{path.parent.name}' has none."
         ) from error
     return config, preprocess
@@ -144,7 +136,7 @@ def _tagged_weights(tag: Mapping[str, Any], name: str) -> Path:
     repository, _, filename = tag["hf_hub"].rpartition("/")
     if not repository:
         said = f"'{name}' was wanted with weights in safetensors; open_clip has it only as a pickle"
-        raise pickle_refused(said, CONFIG, WEIGHTS)
+        raise pickle_refused(said, CLIP_CONFIG, WEIGHTS)
     return hub_file(
         repository, str(Path(filename).with_suffix(".safetensors")) if filename else WEIGHTS
     )

@@ -136,7 +136,7 @@ class ClipModel:
 
     def _encoded(
         self,
-        given: Sequence[Picture] | Sequence[str],
+        inputs: Sequence[Picture] | Sequence[str],
         encode: Callable[[Sequence], Float[Tensor, "some dim"]],
         how: AbstractContextManager,
         on_share: Share | None,
@@ -144,11 +144,11 @@ class ClipModel:
     ) -> Float[Tensor, "item dim"]:
         rows = [torch.empty(0, self.facts.width)]
         with torch.inference_mode(), memory_explained(self.name), how:
-            for start in range(0, len(given), batch):
-                vectors = encode(given[start : start + batch]).float()
+            for start in range(0, len(inputs), batch):
+                vectors = encode(inputs[start : start + batch]).float()
                 rows.append(F.normalize(vectors, dim=-1).cpu())
                 if on_share is not None:
-                    on_share(min(1.0, (start + batch) / len(given)))
+                    on_share(min(1.0, (start + batch) / len(inputs)))
         return torch.cat(rows)
 
 

@@ -12,10 +12,9 @@ import open_clip
 import timm
 
 from core.errors import InputError
-from core.models.files.hub import PICKLES, pickle_refused
+from core.models.files.hub import CLIP_CONFIG, PICKLES, pickle_refused
 
 HUB = "hf-hub:"
-CONFIG = "open_clip_config.json"
 WEIGHTS = "open_clip_model.safetensors"
 SHOWN = 6  # tags in one sentence
 SIZES = {"base": "b", "large": "l", "huge": "h"}
@@ -29,6 +28,19 @@ class Named(NamedTuple):
     tag: str  # '' if none was given
 
 
+def known() -> list[str]:
+    """The models that open_clip can build."""
+    return open_clip.list_models()
+
+
+def is_clip(name: str) -> bool:
+    """Is this a name, not of a folder, that `loading.load_clip` takes?"""
+    repository = name.removeprefix(HUB)
+    if repository != name:
+        return not timm.is_model(repository.removeprefix("timm/").partition(".")[0])
+    return named(name) is not None
+
+
 def named(name: str) -> Named | None:
     """The parts of one of open_clip's names, known or nearly so; None for any other name.
 
@@ -36,16 +48,16 @@ def named(name: str) -> Named | None:
     """
     if name.startswith(HUB):
         return None
-    known = open_clip.list_models()
-    if name.replace("/", "-") in known and not timm.is_model(name):
+    models = known()
+    if name.replace("/", "-") in models and not timm.is_model(name):
         return Named(name.replace("/", "-"), "")
     if ":" in name:
         architecture, _, tag = name.partition(":")
         return Named(architecture.replace("/", "-"), tag)
     architecture, _, tag = name.rpartition("/")
     architecture = architecture.replace("/", "-")
-    nearly = near(architecture, known) if tag else []
-    if architecture in known or architecture.lower() in {name.lower() for name in nearly}:
+    nearly = near(architecture, models) if tag else []
+    if architecture in models or architecture.lower() in {name.lower() for name in nearly}:
         return Named(architecture, tag)
     if nearly and _is_tag(tag):
         return Named(architecture, tag)
@@ -59,14 +71,14 @@ def pretrained(wanted: Named) -> dict:
         InputError: if the model or the tag is unknown, or no tag was given; near ones are named.
     """
     architecture, tag = wanted
-    if architecture not in open_clip.list_models():
+    if architecture not in known():
         raise InputError(
             f"The name of an open_clip model was wanted; it knows no '{architecture}'"
-            f"{_hint(near(architecture, open_clip.list_models()))}."
+            f"{_hint(near(architecture, known()))}."
         )
     if tag.lower().endswith(PICKLES):
         said = f"Weights in safetensors were wanted; '{tag}' is a pickle"
-        raise pickle_refused(said, CONFIG, WEIGHTS)
+        raise pickle_refused(said, CLIP_CONFIG, WEIGHTS)
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     config = open_clip.get_pretrained_cfg(architecture, tag) if tag else None
     if config:
@@ -81,12 +93,12 @@ def pretrained(wanted: Named) -> dict:
     )
 
 
-def near(name: str, known: Iterable[str]) -> list[str]:
-    """Known names that are spelt much the same, upper and lower case alike.
+def near(name: str, others: Iterable[str]) -> list[str]:
+    """Those of other names that are spelt much the same, upper and lower case alike.
 
     The way in which transformers names a CLIP is understood too: 'openai/clip-vit-base-patch32'.
     """
-    by_lower = {other.lower(): other for other in known}
+    by_lower = {other.lower(): other for other in others}
     spelt = name.lower()
     theirs = THEIRS.search(spelt)
     if theirs and (own := f"vit-{SIZES[theirs[1]]}-{theirs[2]}") in by_lower:

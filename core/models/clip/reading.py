@@ -75,17 +75,17 @@ def _simple(tokenizer: SimpleTokenizer, clean: str) -> Tokens:
             words.append(word)
             starts.append(place)
             place += len(_characters(tokenizer, name))
-    kept = tokenizer.context_length - 2
+    room = tokenizer.context_length - 2
     ids = [tokenizer.encoder[name] for name in names]
     labels = [
         END if index == tokenizer.eot_token_id else
         START if index == tokenizer.sot_token_id else Position(clip_label(name), word=word)
         for index, name, word in zip(ids, names, words, strict=True)
     ]  # fmt: skip
-    place = starts[kept] if len(names) > kept else len(clean)
+    place = starts[room] if len(names) > room else len(clean)
     return Tokens(
-        (tokenizer.sot_token_id, *ids[:kept], tokenizer.eot_token_id),
-        (START, *labels[:kept], END),
+        (tokenizer.sot_token_id, *ids[:room], tokenizer.eot_token_id),
+        (START, *labels[:room], END),
         len(names) + 2,
         clean[:place],
         clean[place:],

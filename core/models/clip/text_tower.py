@@ -50,7 +50,7 @@ class TextTower(Tower):
         found = groups(self._calls, (PADDING,) * length, 1)
         self.mapped = len(found) == 1
 
-    def prepare(self, given: str | Sequence[str]) -> Prepared:
+    def prepare(self, texts: str | Sequence[str]) -> Prepared:
         """Ids of one text or several, each filled up to the context.
 
         What a text is filled up with is no position of it, unless the model looks at it.
@@ -58,7 +58,7 @@ class TextTower(Tower):
         Raises:
             InputError: if a text is blank, or there are too many for one run.
         """
-        texts = [given] if isinstance(given, str) else list(given)
+        texts = [texts] if isinstance(texts, str) else list(texts)
         if len(texts) > MAX_TEXTS:
             raise InputError(
                 f"At most {MAX_TEXTS} texts in one run were wanted; {len(texts):,} came: "

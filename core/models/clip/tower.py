@@ -44,7 +44,7 @@ class Tower(Model):
 
     def run(
         self,
-        given: Any,
+        inputs: Any,
         mechanism: str | None = None,
         *,
         on_call: Callable[[float], None] | None = None,
@@ -60,7 +60,7 @@ class Tower(Model):
                 "positions (a convolutional network has none, some attend inside windows), so "
                 "there are no maps of it; its labels and scores work all the same."
             )
-        return super().run(given, mechanism, on_call=on_call)
+        return super().run(inputs, mechanism, on_call=on_call)
 
 
 def attended(forward: Callable[[], Any]) -> tuple[Attended, ...] | None:

@@ -89,10 +89,10 @@ def save_head(module: CustomTextCLIP, path: Path) -> None:
     Raises:
         InputError: if the file cannot be written.
     """
-    kept = {name: tensor.half().contiguous() for name, tensor in head_state(module).items()}
+    parts = {name: tensor.half().contiguous() for name, tensor in head_state(module).items()}
     partial = path.with_name(f"{path.name}.partial")
     try:
-        partial.write_bytes(save(kept))
+        partial.write_bytes(save(parts))
         partial.replace(path)
     except OSError as error:
         raise InputError(f"'{path}' cannot be written: {error.strerror}.") from error

@@ -28,6 +28,7 @@ PROBE_SECONDS = 4.0
 NO_ANSWER = f"no answer within {PROBE_SECONDS:g} seconds"
 MOST_LETTERS = 250  # of a name that is no folder's: the hub's have fewer
 SHOWN = 80  # letters of a bad name in a message
+CLIP_CONFIG = "open_clip_config.json"  # what only folders of open_clip have
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 
 

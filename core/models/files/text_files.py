@@ -10,10 +10,10 @@ ENDINGS = (".txt", ".md", ".py")  # of what is taken for a file where a text may
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def is_file(given: str) -> bool:
+def is_file(text: str) -> bool:
     """Is this the path of a text file, and not a text itself?"""
     try:
-        return given.endswith(".txt") or (given.endswith(ENDINGS) and Path(given).is_file())
+        return text.endswith(".txt") or (text.endswith(ENDINGS) and Path(text).is_file())
     except OSError:  # longer than any path may be
         return False
 

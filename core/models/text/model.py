@@ -51,7 +51,7 @@ class TextModel(Model):
         tokenizer.truncation_side = "right"  # what is cut is the end
         self._tokenizing = Lock()
 
-    def prepare(self, given: Texts) -> Prepared:
+    def prepare(self, texts: Texts) -> Prepared:
         """Tokens of one text, or of several as one padded batch.
 
         An encoder-decoder also takes pairs (source, target); without a target its decoder reads
@@ -61,7 +61,7 @@ class TextModel(Model):
             InputError: if a text is blank, a target is given to a model that reads none, or there
                 are too many texts for one run.
         """
-        items = [given] if isinstance(given, str) else list(given)
+        items = [texts] if isinstance(texts, str) else list(texts)
         if len(items) > MAX_TEXTS:
             raise InputError(
                 f"At most {MAX_TEXTS} sentences in one run were wanted; {len(items):,} came: "

@@ -48,21 +48,21 @@ def read(
         "return_offsets_mapping": tokenizer.is_fast,
         "verbose": False,
     }
-    whole = tokenizer(text, **wanted)
-    total = len(whole["input_ids"])
+    encoding = tokenizer(text, **wanted)
+    total = len(encoding["input_ids"])
     if total <= limit:
-        positions = _positions(tokenizer, whole, text)
-        return Tokens(tuple(whole["input_ids"]), positions, total, text, "")
+        positions = _positions(tokenizer, encoding, text)
+        return Tokens(tuple(encoding["input_ids"]), positions, total, text, "")
     encoding = tokenizer(text, truncation=True, max_length=limit, **wanted)
     ids = tuple(encoding["input_ids"])
-    kept = len(ids) - sum(encoding["special_tokens_mask"])
+    room = len(ids) - sum(encoding["special_tokens_mask"])
     if tokenizer.is_fast:
         end = max(stop for _, stop in encoding["offset_mapping"])
         seen, cut = text[:end], text[end:]
     else:  # these do not say where a token stood, only how it reads
-        pairs = zip(whole["input_ids"], whole["special_tokens_mask"], strict=True)
+        pairs = zip(encoding["input_ids"], encoding["special_tokens_mask"], strict=True)
         own = [index for index, added in pairs if not added]
-        seen, cut = tokenizer.decode(own[:kept]), tokenizer.decode(own[kept:])
+        seen, cut = tokenizer.decode(own[:room]), tokenizer.decode(own[room:])
     return Tokens(ids, _positions(tokenizer, encoding, text), total, seen, cut)
 
 

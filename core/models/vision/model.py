@@ -80,7 +80,7 @@ class VisionModel(Model):
         self.preprocess = preprocessing(module, long_side)
         self.labels = label_names(module)
 
-    def prepare(self, given: Picture | list[Picture]) -> Prepared:
+    def prepare(self, inputs: Picture | list[Picture]) -> Prepared:
         """The pixels of one picture or several, and the patches they fall into.
 
         Several must come out in one size; they share one geometry or, where the files differ in
@@ -89,7 +89,7 @@ class VisionModel(Model):
         Raises:
             InputError: if there is no picture, or they come out in different sizes.
         """
-        pictures = [given] if isinstance(given, Picture) else given
+        pictures = [inputs] if isinstance(inputs, Picture) else inputs
         if not pictures:
             raise InputError("At least one picture was wanted; none came.")
         tensors, geometries, notes = zip(*map(self.preprocess, pictures), strict=True)
@@ -111,13 +111,13 @@ class VisionModel(Model):
 
     def run(
         self,
-        given: Picture | list[Picture] | Prepared,
+        inputs: Picture | list[Picture] | Prepared,
         mechanism: str | None = None,
         *,
         on_call: Callable[[float], None] | None = None,
     ) -> Run:
         """One forward pass with every attention call recorded and verified; see `Model.run`."""
-        run = super().run(given, mechanism, on_call=on_call)
+        run = super().run(inputs, mechanism, on_call=on_call)
         return replace(run, trace=stitched(run.trace, self.stages)) if self.stages else run
 
     def forward(self, prepared: Prepared) -> Output:

@@ -22,6 +22,11 @@ from core.models.vision.timm_facts import require_grids
 WEIGHTS = "model.safetensors"
 
 
+def is_timm(name: str) -> bool:
+    """Is this one of timm's names?"""
+    return name.startswith(("timm/", "hf-hub:timm/")) or is_model(name)
+
+
 def timm_module(name: str, *, any_size: bool = False) -> tuple[nn.Module, str]:
     """The module with its weights, and its name without prefix or path.
 

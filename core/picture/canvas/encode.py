@@ -6,6 +6,7 @@ in browsers that guard against fingerprinting.
 
 import base64
 import zlib
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,15 @@ from jaxtyping import Bool, Float, UInt8
 LINEAR_CELLS = 20_000  # up to here 16 bits a cell cost little, and hover shows exact numbers
 LINEAR_LEVELS = 65_535
 ROOT_LEVELS = 255
-# Deflated bytes: with base64's third on top, a head of 512 x 512 stays under 150 kB.
-ROOT_BYTES = 110_000
+# Deflated bytes: with all that comes beside it, a head of 512 x 512 stays under 60 kB.
+ROOT_BYTES = 46_000
 ROOT_BYTES_PER_CELL = ROOT_BYTES / 512**2
-COARSEST_STEP = 32
+# Of the 256 levels every so many-th is used. Each of these steps rounds the maximum to itself.
+STEPS = (1, 2, 3, 4, 5, 8, 10, 13, 17, 20, 26, 32, 51)
+HALF_BYTES = 17  # from this step on there are no more than 16 levels: two cells share a byte
+SAMPLE = 8  # one column in so many tells about how small the whole will be
+EXCESS = 1.1  # and has so much more to tell, as it finds fewer repetitions
 DEFLATE = 6  # level 9 takes ten times as long for a tenth of the bytes: zooming must not wait
-HARDEST = 9  # where nothing else fits the budget
 
 Payload = dict[str, Any]
 
@@ -30,7 +34,9 @@ def encode(matrix: Float[np.ndarray, "..."], top: float | None = None) -> Payloa
     The scale ends at `top`, the largest value if None.
 
     `bits` tells which: a 16-bit level n means top * n / 65535, an 8-bit one top * (n / 255)^2. Of
-    the 256 root levels only every `step`-th is used where the rest would not fit the budget.
+    the 256 root levels only every `step`-th is used where the rest would not fit the budget; with
+    4 bits the data counts in steps, the first of two cells in the lower half of a byte. A root
+    scale comes column by column: what one key is looked at with repeats more than a query's row.
 
     Raises:
         ValueError: if a value is negative, infinite or not a number.
@@ -42,8 +48,9 @@ def encode(matrix: Float[np.ndarray, "..."], top: float | None = None) -> Payloa
     if matrix.size <= LINEAR_CELLS:
         levels = np.rint(share.astype(np.float64) * LINEAR_LEVELS).astype("<u2")
         return {**head, "bits": 16, "step": 1, "data": pack(levels.tobytes())}
-    step, data = smallest_step(share)
-    return {**head, "bits": 8, "step": step, "data": data}
+    step, data = smallest_step(np.sqrt(share).reshape(-1, matrix.shape[-1]))
+    bits = 4 if step >= HALF_BYTES else 8
+    return {**head, "bits": bits, "step": step, "by": "column", "data": data}
 
 
 def encode_each(grids: Float[np.ndarray, "layer head *rest"]) -> Payload:
@@ -114,21 +121,35 @@ def root_levels(share: Float[np.ndarray, "..."], step: int) -> UInt8[np.ndarray,
     return np.minimum(np.rint(roots) * step, ROOT_LEVELS).astype(np.uint8)
 
 
-def smallest_step(share: Float[np.ndarray, "..."]) -> tuple[int, str]:
-    """The finest step of the root scale whose deflated bytes fit the budget, and those bytes."""
-    budget = max(ROOT_BYTES, share.size * ROOT_BYTES_PER_CELL) * 4 / 3
-    step = 1
-    data = pack(root_levels(share, step).tobytes())
-    while len(data) > budget and step < COARSEST_STEP:
-        step *= 2
-        effort = DEFLATE if step < COARSEST_STEP else HARDEST
-        data = pack(root_levels(share, step).tobytes(), effort)
+def smallest_step(roots: Float[np.ndarray, "row column"]) -> tuple[int, str]:
+    """The finest step of the root scale whose deflated bytes fit the budget, and those bytes.
+
+    What fits nowhere, as even noise, comes with the coarsest step.
+    """
+    budget = max(ROOT_BYTES, roots.size * ROOT_BYTES_PER_CELL) * 4 / 3
+    columns = np.ascontiguousarray(roots.T) * ROOT_LEVELS
+    sample = columns[::SAMPLE]
+    part = EXCESS * budget * len(sample) / len(columns)
+    first = bisect_left(STEPS, -part, key=lambda step: -len(pack_steps(sample, step)))
+    for step in STEPS[min(first, len(STEPS) - 1) :]:
+        data = pack_steps(columns, step)
+        if len(data) <= budget:
+            break
     return step, data
 
 
-def pack(raw: bytes, effort: int = DEFLATE) -> str:
+def pack_steps(roots: Float[np.ndarray, "column row"], step: int) -> str:
+    """Square roots up to 255, rounded to every `step`-th level, packed."""
+    steps = np.rint(roots * (1 / step)).astype(np.uint8).ravel()
+    if step < HALF_BYTES:
+        return pack(np.minimum(np.uint16(step) * steps, ROOT_LEVELS).astype(np.uint8).tobytes())
+    steps = np.append(steps, np.uint8(0)) if steps.size % 2 else steps
+    return pack((steps[0::2] | steps[1::2] << 4).tobytes())
+
+
+def pack(raw: bytes) -> str:
     """Deflated (with zlib's header, as the browser's 'deflate' wants it) and in base64."""
-    return base64.b64encode(zlib.compress(raw, level=effort)).decode("ascii")
+    return base64.b64encode(zlib.compress(raw, level=DEFLATE)).decode("ascii")
 
 
 def significant(number: float, digits: int = 5) -> float:

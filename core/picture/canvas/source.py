@@ -1,13 +1,17 @@
 """The canvas's own source: its files in the order they build on one another, as one script."""
 
+import json
 from functools import cache
 from pathlib import Path
+
+from core.picture.colours.palettes import PALETTES, palette
 
 FOLDER = Path(__file__).parent
 
 # No build step: the files share one scope, and this order is their only bundler.
 FILES = (
     "base/words.js",
+    "base/packing.js",
     "base/decode.js",
     "base/colours.js",
     "base/surface.js",
@@ -42,7 +46,9 @@ SHEETS = ("styles/canvas.css", "styles/controls.css")
 @cache
 def script() -> str:
     """All of the canvas's JavaScript; it defines `render` and exports nothing."""
-    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in FILES)
+    tables = json.dumps({name: palette(name) for name in PALETTES})
+    texts = [(FOLDER / name).read_text(encoding="utf-8") for name in FILES]
+    return "\n".join([f"const PALETTES = {tables};", *texts])
 
 
 @cache

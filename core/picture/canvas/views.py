@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from core.picture.canvas.encode import Payload, encode_each, encode_signed, significant
 from core.picture.colours.heat_scale import HeatScale, Middle, heat_scale
-from core.picture.colours.palettes import ON_DARK, ON_LIGHT, diverging_table, packed, palette
+from core.picture.colours.palettes import ON_DARK, ON_LIGHT, diverging_table, known, packed
 
 ViewData = dict[str, Any]
 
@@ -47,7 +47,7 @@ def common(view: str, run: str, style: CanvasStyle) -> ViewData:
     return {
         "view": view,
         "run": run,
-        "palette": palette(style.palette),
+        "palette": known(style.palette),
         "stale": style.stale,
         "words": dict(style.words),
     }

@@ -15,15 +15,24 @@ ON_DARK = "managua_r"  # its ends are bright: for a dimmed picture and a dark pa
 ON_LIGHT = "PuOr_r"  # its ends are dark
 
 
+def known(name: str) -> str:
+    """The name itself, if it is one of `PALETTES`.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    if name not in PALETTES:
+        raise ValueError(f"a palette of {', '.join(PALETTES)} was wanted; {name!r} came")
+    return name
+
+
 def table(name: str) -> UInt8[np.ndarray, "256 3"]:
     """Red, green and blue of 256 steps from dark to bright.
 
     Raises:
         ValueError: if the name is not one of `PALETTES`.
     """
-    if name not in PALETTES:
-        raise ValueError(f"a palette of {', '.join(PALETTES)} was wanted; {name!r} came")
-    return _bytes(name)
+    return _bytes(known(name))
 
 
 def diverging_table(ground: str) -> UInt8[np.ndarray, "256 3"]:

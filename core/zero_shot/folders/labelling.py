@@ -186,8 +186,8 @@ def _settings(model: ClipModel, job: Job) -> dict[str, str]:
 def _short(items: Sequence[str], noun: str) -> str:
     """A list in a cell: as it is, by its name, or by its length and a digest."""
     named = {own: name for name, own in TEMPLATES.items()}
-    whole = named.get(tuple(items), " | ".join(items))
-    if len(whole) <= SHORT:
-        return whole
+    label = named.get(tuple(items), " | ".join(items))
+    if len(label) <= SHORT:
+        return label
     digest = hashlib.blake2b("\n".join(items).encode(), digest_size=4).hexdigest()
     return f"{len(items):,} {noun} ({digest})"

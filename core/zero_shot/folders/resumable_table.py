@@ -33,8 +33,8 @@ class Table:
     def row(self, name: str, results: Sequence[object], error: str = "") -> list[object]:
         """One row; a bad file has no results. No text of it is a formula to a spreadsheet."""
         cells = results or [""] * len(self.results)
-        whole = [name, *cells, error, *self.settings.values()]
-        return [guarded(cell) if isinstance(cell, str) else cell for cell in whole]
+        row = [name, *cells, error, *self.settings.values()]
+        return [guarded(cell) if isinstance(cell, str) else cell for cell in row]
 
     def begin(self) -> set[str]:
         """Make the file ready for more rows: the names that are done.

@@ -67,7 +67,7 @@ def parse_labels(text: str) -> LabelList:
     return label_list(text.splitlines())
 
 
-def label_list(given: Iterable[str]) -> LabelList:
+def label_list(labels: Iterable[str]) -> LabelList:
     """Clean labels: spaces trimmed, empty ones dropped, equal ones (letter case counts) merged.
 
     Letters that can be written in two ways, such as é, are written in one (Unicode's NFC).
@@ -75,7 +75,7 @@ def label_list(given: Iterable[str]) -> LabelList:
     Raises:
         InputError: if none is left, more than `MOST_LABELS` are, or one is endless.
     """
-    cleaned = [label for label in map(_cleaned, given) if label]
+    cleaned = [label for label in map(_cleaned, labels) if label]
     labels = tuple(dict.fromkeys(cleaned))
     if not labels:
         raise InputError("At least one label was wanted, one a line; none came.")

@@ -105,7 +105,7 @@ def test_every_cell_has_a_mark_with_its_place_and_its_words():
 
 def test_the_colours_may_follow_the_probability_while_hover_tells_both():
     options = {"probability": VALUES + 0.1, "palette": "viridis"}
-    figure = matrix.similarity_matrix(VALUES, ROWS, COLUMNS, shown="probability", **options)
+    figure = matrix.similarity_matrix(VALUES, ROWS, COLUMNS, quantity="probability", **options)
     heat, marks = figure.data
     np.testing.assert_array_equal(heat.z, VALUES + 0.1)
     assert heat.colorbar.title.text == "probability"
@@ -113,7 +113,7 @@ def test_the_colours_may_follow_the_probability_while_hover_tells_both():
     assert heat.text[0] == ["37 %", "20 %", "5 %"]
     assert marks.text == matrix.similarity_matrix(VALUES, ROWS, COLUMNS, **options).data[1].text
     with pytest.raises(ValueError, match="none came"):
-        matrix.similarity_matrix(VALUES, ROWS, COLUMNS, shown="probability")
+        matrix.similarity_matrix(VALUES, ROWS, COLUMNS, quantity="probability")
 
 
 def test_names_stay_text():

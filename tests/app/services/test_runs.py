@@ -1,4 +1,4 @@
-"""What all visitors share: stores bounded by bytes, and one name for one wish."""
+"""What all visitors share: stores bounded by bytes, and one name for one request."""
 
 import os
 import subprocess
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.services.runs import Wanted
+from app.services.requests import RunRequest
 from app.services.store import Store
 
 ROOT = Path(__file__).parents[3]
 
-WISH = Wanted("minilm", ("it was", "too tired"), None, "auto", "float32")
+REQUEST = RunRequest("minilm", ("it was", "too tired"), None, "auto", "float32")
 
 
 def test_a_store_gives_back_what_was_put():
@@ -78,37 +78,37 @@ def test_several_threads_leave_a_store_whole():
     assert sum(map(len, held)) <= 1000
 
 
-def test_two_who_want_the_same_share_one_run():
-    same = Wanted("minilm", ("it was", "too tired"), None, "auto", "float32")
-    assert same == WISH
-    assert hash(same) == hash(WISH)
-    assert same.name == WISH.name
+def test_two_who_ask_the_same_share_one_run():
+    same = RunRequest("minilm", ("it was", "too tired"), None, "auto", "float32")
+    assert same == REQUEST
+    assert hash(same) == hash(REQUEST)
+    assert same.name == REQUEST.name
 
 
 OTHER = {
     "model": "smollm2",
-    "given": ("it was too tired",),
+    "input": ("it was too tired",),
     "mechanism": "linear",
     "device": "cpu",
     "precision": "bfloat16",
 }
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Wanted)])
-def test_a_wish_that_differs_in_anything_has_another_name(field):
-    other = replace(WISH, **{field: OTHER[field]})
-    assert other != WISH
-    assert other.name != WISH.name
+@pytest.mark.parametrize("field", [field.name for field in fields(RunRequest)])
+def test_a_request_that_differs_in_anything_has_another_name(field):
+    other = replace(REQUEST, **{field: OTHER[field]})
+    assert other != REQUEST
+    assert other.name != REQUEST.name
 
 
 def test_texts_are_not_run_together_in_the_name():
-    given = (("ab", "c"), ("a", "bc"), ("abc",), "abc")
-    assert len({replace(WISH, given=texts).name for texts in given}) == 4
+    inputs = (("ab", "c"), ("a", "bc"), ("abc",), "abc")
+    assert len({replace(REQUEST, input=texts).name for texts in inputs}) == 4
 
 
 def test_a_name_is_short_and_the_same_in_every_process():
     # Another process has another seed for `hash`; the name must not follow it.
-    code = f"from app.services.runs import Wanted\nprint({WISH!r}.name)"
+    code = f"from app.services.requests import RunRequest\nprint({REQUEST!r}.name)"
     other = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -117,5 +117,5 @@ def test_a_name_is_short_and_the_same_in_every_process():
         text=True,
         check=True,
     )
-    assert other.stdout.strip() == WISH.name
-    assert len(WISH.name) == 16
+    assert other.stdout.strip() == REQUEST.name
+    assert len(REQUEST.name) == 16

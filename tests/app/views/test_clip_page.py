@@ -37,9 +37,9 @@ def choose(page: AppTest, section: str) -> AppTest:
     return group(page, "clip_section").set_value(section).run()
 
 
-def looked(page: AppTest) -> clip_scores.Looked:
-    """The look that the page shows."""
-    return clip_scores.looks().get(page.session_state["clip_last"])
+def result(page: AppTest) -> clip_scores.ClassificationResult:
+    """The classification that the page shows."""
+    return clip_scores.classifications().find(page.session_state["clip_state"].last)
 
 
 def test_opens_with_labels_for_every_sample(open_page):
@@ -60,7 +60,7 @@ def test_scores_are_those_of_the_model_itself(open_page):
     reference = model.module.encode_image(pixels, normalize=True) @ (
         model.module.encode_text(ids, normalize=True).T
     )
-    scores = looked(page).classification.scores
+    scores = result(page).classification.scores
     np.testing.assert_allclose(scores.cosine[3], reference[0].numpy(), atol=1e-4)
     logits = model.module.logit_scale.exp() * reference[0]
     np.testing.assert_allclose(scores.probability[3], logits.softmax(0).numpy(), atol=1e-4)
@@ -70,13 +70,13 @@ def test_c3_one_label_gets_a_cosine_and_no_probability(open_page):
     page = ask(open_page("clip"), "cat")
     assert not page.exception
     assert "Two or more labels are needed for a probability" in captions(page).replace("\\", "")
-    assert looked(page).classification.scores.probability is None
+    assert result(page).classification.scores.probability is None
 
 
 def test_c3_duplicates_are_merged_and_commas_and_braces_stay(open_page):
     page = ask(open_page("clip"), "cat\n\ncat\na cat, asleep\na {cat}")
     assert not page.exception
-    assert looked(page).asked.labels == ("cat", "a cat, asleep", "a {cat}")
+    assert result(page).request.labels == ("cat", "a cat, asleep", "a {cat}")
     assert "merged" in captions(page)
 
 
@@ -95,7 +95,7 @@ def test_c4_the_words_that_are_cut_are_greyed_and_counted(open_page):
     assert not page.exception
     assert say("clip_cut", context=256, count=1) in captions(page)  # one label of two
     # clip-mini reads 256 tokens: start, 'a photo of a', 250 words, end.
-    ((_, lost),) = looked(page).classification.cut.values()
+    ((_, lost),) = result(page).classification.cut.values()
     assert lost.split() == ["word"] * 350
     greyed = next(html.proto.body for html in page.get("html") if "<s " in html.proto.body)
     read, cut = greyed.split("<s ")
@@ -107,7 +107,7 @@ def test_new_labels_encode_no_picture_again(open_page):
     page = open_page("clip")
     before = clip_scores.encodings().encoded_pictures
     page = ask(page, "a red car\na green tree\na bird")
-    assert looked(page).asked.labels == ("a red car", "a green tree", "a bird")
+    assert result(page).request.labels == ("a red car", "a green tree", "a bird")
     assert clip_scores.encodings().encoded_pictures == before == len(SAMPLES)
 
 
@@ -127,7 +127,7 @@ def test_own_templates_are_averaged_and_their_spread_is_told(open_page):
     page = open_page("clip")
     page.selectbox(key="clip_templates").set_value("own")
     page.button(key="clip_run").click().run()
-    assert looked(page).asked.templates == ("a photo of a {}", "a drawing of a {}")
+    assert result(page).request.templates == ("a photo of a {}", "a drawing of a {}")
     assert "templates disagree by" in captions(page)
 
 
@@ -141,7 +141,7 @@ def test_a_broken_picture_among_good_ones_is_named_and_the_others_go_on(open_pag
     page.file_uploader(key="clip_upload").set_value(files).run()
     assert not page.exception
     assert ["broken" in warning.value for warning in page.warning] == [True]
-    assert len(looked(page).asked.pictures) == 2  # the samples make room for own pictures
+    assert len(result(page).request.pictures) == 2  # the samples make room for own pictures
 
 
 def test_no_picture_says_what_to_do(open_page):
@@ -208,10 +208,10 @@ def test_retrieval_ranks_the_pictures(open_page):
 
 def test_another_mechanism_says_what_it_changed(open_page):
     page = open_page("clip")
-    page.radio(key="shared_mechanism").set_value("linear").run()
+    page.selectbox(key="shared_mechanism").set_value("linear").run()
     assert not page.exception
     assert "of 4 pictures" in captions(page)
-    page.radio(key="shared_mechanism").set_value("standard").run()
+    page.selectbox(key="shared_mechanism").set_value("standard").run()
     assert "changes for 0 of 4" in captions(page)  # exact attention changes nothing
 
 
@@ -242,7 +242,7 @@ def test_the_address_keeps_labels_and_templates(open_page):
     fresh.switch_page("views/clip/clip.py").run()
     assert "templates" in fresh.query_params
     assert fresh.text_area(key="clip_labels").value == "one\ntwo"
-    assert looked(fresh).asked.templates == ("a {}!",)
+    assert result(fresh).request.templates == ("a {}!",)
 
 
 def test_labels_of_a_file_fill_the_field(open_page):
@@ -261,4 +261,4 @@ def test_a_ready_list_fills_the_field(open_page):
     group(page, "clip_ready").set_value("CIFAR-10").run()
     assert page.text_area(key="clip_labels").value.splitlines()[:2] == ["airplane", "automobile"]
     page.button(key="clip_run").click().run()
-    assert len(looked(page).asked.labels) == 10
+    assert len(result(page).request.labels) == 10

@@ -44,7 +44,9 @@ def test_choosing_a_query_and_a_direction_runs_no_model(open_page, monkeypatch):
         pytest.fail("the model ran again")
 
     monkeypatch.setattr("core.models.vision.model.VisionModel.forward", refuse)
-    page.session_state["image_query"] = 1 + 3 * 37 + 5  # patch 3,5 after CLS, as a click sets it
+    page.session_state["image_state"].patches.query = (
+        1 + 3 * 37 + 5
+    )  # patch 3,5 after CLS, as a click sets it
     page.run()
     assert group(page, "image_named").options == ["CLS", "patch 3,5"]
     page.toggle(key="image_table").set_value(True).run()
@@ -53,7 +55,7 @@ def test_choosing_a_query_and_a_direction_runs_no_model(open_page, monkeypatch):
     assert len(page.dataframe[0].value) == 1 + 25 * 37
     group(page, "image_direction").set_value("from").run()
     group(page, "image_named").set_value(0).run()  # back to CLS by its name
-    assert page.session_state["image_query"] == 0
+    assert page.session_state["image_state"].patches.query == 0
     assert group(page, "image_named").options == ["CLS"]
     of_cls = page.dataframe[0].value["weight"].to_numpy()
     assert of_cls.sum() == pytest.approx(1, abs=1e-5)

@@ -55,8 +55,9 @@ def test_v3_a_swin_opens_at_its_last_stage_and_others_are_chosen(page):
 
 def test_v3_what_looks_at_a_patch_lies_in_its_window(page):
     group(page, PICKER).set_value(0).run()
-    page.session_state["image_query"] = 0  # the corner, as a click sets it
-    page.session_state["image_head"] = Head(1, 0)  # in the layer whose windows are shifted
+    patches = page.session_state["image_state"].patches
+    patches.query = 0  # the corner, as a click sets it
+    patches.head = Head(1, 0)  # in the layer whose windows are shifted
     page.run()
     group(page, "image_direction").set_value("to").run()
     assert not page.exception
@@ -65,7 +66,7 @@ def test_v3_what_looks_at_a_patch_lies_in_its_window(page):
 
 
 def test_a_mechanism_that_a_swin_cannot_take_is_explained(page):
-    page.sidebar.radio(key="shared_mechanism").set_value("linear").run()
+    page.sidebar.selectbox(key="shared_mechanism").set_value("linear").run()
     assert not page.exception
     assert len(page.warning) == 1
     assert say("stale") in captions(page)

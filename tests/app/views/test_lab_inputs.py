@@ -22,11 +22,11 @@ def lab(open_page, fetched, sweeps_here):
     """The page, its first run ended, with the two cheapest mechanisms chosen."""
     fetched("minilm", "focus-vit")
     page = open_page("lab")
-    page.session_state["lab_running"].cancel()
-    page.session_state["lab_running"].finished.wait(20)
+    page.session_state["lab_state"].job.cancel()
+    page.session_state["lab_state"].job.finished.wait(20)
     group(page, "lab_arms").set_value(["flash", "linear"])
     yield page.run()
-    page.session_state["lab_running"].cancel()
+    page.session_state["lab_state"].job.cancel()
 
 
 def source(page: AppTest, name: str) -> AppTest:
@@ -37,7 +37,7 @@ def source(page: AppTest, name: str) -> AppTest:
 def finished(page: AppTest) -> AppTest:
     page.button(key="lab_run").click().run()
     assert not page.warning
-    assert page.session_state["lab_running"].finished.wait(PATIENCE)
+    assert page.session_state["lab_state"].job.finished.wait(PATIENCE)
     return page.run()
 
 
@@ -52,8 +52,8 @@ def test_a_sentence_is_read_estimated_measured_and_shown_as_maps(lab):
     page.selectbox(key="lab_text_layer_minilm").set_value(2)
     page = finished(page)
     assert not page.exception
-    running = page.session_state["lab_running"]
-    assert (running.sweep.plan.given.layer, running.sweep.plan.given.label) == (2, TEXT)
+    running = page.session_state["lab_state"].job
+    assert (running.sweep.plan.origin.layer, running.sweep.plan.origin.label) == (2, TEXT)
     assert page.markdown[0].value.startswith("**On your sentence, 10 tokens, on this CPU")
     told = captions(page)
     assert f"minilm, layer 2, 10 positions: {TEXT}" in told
@@ -66,38 +66,38 @@ def test_a_sentence_is_read_estimated_measured_and_shown_as_maps(lab):
 def test_a_picture_is_looked_at(lab):
     page = finished(source(lab, "picture"))
     assert not page.exception
-    plan = page.session_state["lab_running"].sweep.plan
-    assert plan.given.kind == "picture"
+    plan = page.session_state["lab_state"].job.sweep.plan
+    assert plan.origin.kind == "picture"
     assert (plan.heads, plan.dim, plan.lengths) == (6, 64, (926,))
     assert page.markdown[0].value.startswith("**On your picture, 926 positions")
     assert say("lab_maps_pooled", cell=4) in captions(page)
 
 
 def test_a_blank_text_is_explained_and_nothing_is_run(lab):
-    before = lab.session_state["lab_running"]
+    before = lab.session_state["lab_state"].job
     page = source(lab, "sentence")
     page.text_area(key="lab_text").set_value("   ")
     page.button(key="lab_run").click().run()
     assert not page.exception
     assert [each.value for each in page.warning] == ["Type at least one word\\."]
-    assert page.session_state["lab_running"] is before
+    assert page.session_state["lab_state"].job is before
 
 
 def test_back_to_random_inputs_the_sizes_are_asked_again(lab):
     page = source(source(lab, "sentence"), "random")
     assert not page.exception
     assert page.number_input(key="lab_heads").value == 8
-    assert page.session_state["lab_running"].sweep.plan.given is None
+    assert page.session_state["lab_state"].job.sweep.plan.origin is None
 
 
 def test_a_model_waits_for_ones_own_run_unless_run_is_pressed(lab):
     lab.number_input(key="lab_rounds").set_value(200)
     lab.button(key="lab_run").click().run()
-    long = lab.session_state["lab_running"]
+    long = lab.session_state["lab_state"].job
     page = source(lab, "sentence")
     assert say("lab_after_run") in captions(page)
     assert not long.finished.is_set()
     page.number_input(key="lab_rounds").set_value(5)
     page = finished(page.run())
     assert long.sweep.cancelled
-    assert page.session_state["lab_running"].sweep.plan.given.label.startswith("The animal")
+    assert page.session_state["lab_state"].job.sweep.plan.origin.label.startswith("The animal")

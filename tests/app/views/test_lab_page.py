@@ -4,7 +4,7 @@ import psutil
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.services.sweep_job import Running
+from app.services.jobs.sweep import SweepJob
 from app.words import say
 
 PATIENCE = 180.0
@@ -22,9 +22,9 @@ def group(page: AppTest, key: str):
 def lab(open_page):
     """The page with the smallest plan; its process is gone when the test is over."""
     page = open_page("lab")
-    page.session_state["lab_running"].cancel()
+    page.session_state["lab_state"].job.cancel()
     yield page
-    page.session_state["lab_running"].cancel()
+    page.session_state["lab_state"].job.cancel()
 
 
 def choose(page: AppTest, *mechanisms: str, **numbers: int) -> AppTest:
@@ -40,8 +40,8 @@ def ask(page: AppTest, *mechanisms: str, **numbers: int) -> AppTest:
     return page.button(key="lab_run").click().run()
 
 
-def running(page: AppTest) -> Running:
-    return page.session_state["lab_running"]
+def running(page: AppTest) -> SweepJob:
+    return page.session_state["lab_state"].job
 
 
 def test_a_sweep_ends_in_a_verdict_curves_and_a_table(lab):

@@ -11,8 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.charts.model import layer_drift_chart, page, written
-from app.services import background, runs
-from app.services.model_job import Running
+from app.services import loaders
+from app.services.jobs import job
+from app.services.jobs.job import Status
+from app.services.jobs.model import ModelJob
 from app.words import say
 from core.bench.model.drift import OutputDrift
 from core.bench.model.layers import Layer
@@ -28,7 +30,7 @@ PATIENCE = 240.0
 def whole(open_page, fetched, monkeypatch):
     """The page, its choice made before anything was measured; its run is over after the test."""
     fetched("minilm")
-    monkeypatch.setattr("app.services.model_job.ROUNDS", 2)  # enough to see that all is shown
+    monkeypatch.setattr("app.services.jobs.model.ROUNDS", 2)  # enough to see that all is shown
     started = []
 
     def opened(**state) -> AppTest:
@@ -42,24 +44,24 @@ def whole(open_page, fetched, monkeypatch):
 
     yield opened
     for test in started:
-        if "lab_whole_running" in test.session_state:
-            test.session_state["lab_whole_running"].cancel()
-            assert test.session_state["lab_whole_running"].finished.wait(60)
+        if running(test) is not None:
+            running(test).cancel()
+            assert running(test).finished.wait(60)
 
 
 def group(test: AppTest, key: str):
     return next(item for item in test.button_group if item.key == key)
 
 
-def running(test: AppTest) -> Running:
-    return test.session_state["lab_whole_running"]
+def running(test: AppTest) -> ModelJob | None:
+    return test.session_state["lab_whole_state"].job
 
 
 def done(test: AppTest) -> AppTest:
     """The page when its run has ended; nothing looks at it by itself in here, as a browser does."""
     end = time.monotonic() + PATIENCE
     while not running(test).finished.wait(1):
-        running(test).look()
+        running(test).seen()
         assert time.monotonic() < end
     test.run()
     assert not test.exception
@@ -77,7 +79,9 @@ def captions(test: AppTest) -> str:
 
 def test_the_first_visit_ends_in_a_verdict_a_table_and_a_picture(whole):
     test = whole()
-    assert "lab_running" not in test.session_state  # the sweep of the other section did not start
+    assert (
+        test.session_state["lab_state"].job is None
+    )  # the sweep of the other section did not start
     test = done(test)
     assert not test.warning
     assert test.markdown[0].value.startswith("**In all layers of minilm, at ")
@@ -89,7 +93,7 @@ def test_the_first_visit_ends_in_a_verdict_a_table_and_a_picture(whole):
     assert cosines["Standard"] == pytest.approx(1, abs=1e-6)
     assert all(0 < cosines[name] < 0.999 for name in ("Linear", "Window 128", "Top 32"))
     assert len(test.get("plotly_chart")) == 1
-    assert len(running(test).whole.cells) == 6 * 5  # five of six mechanisms are not exact
+    assert len(running(test).study.cells) == 6 * 5  # five of six mechanisms are not exact
     assert [button.label for button in test.get("download_button")] == ["JSON", "CSV", "HTML"]
 
 
@@ -152,7 +156,7 @@ def endless(monkeypatch) -> Callable[..., None]:
                 on_step(0.5)
                 time.sleep(0.01)
 
-        monkeypatch.setattr("app.services.model_job.study", study)
+        monkeypatch.setattr("app.services.jobs.model.study", study)
 
     return put
 
@@ -164,19 +168,19 @@ def test_cancel_ends_it_at_once_and_keeps_the_machine_free(whole, endless, measu
     endless(*[replace(finished(), finished=False)] * measured)
     test = small(whole)
     run = running(test)
-    while measured and run.whole is None:
+    while measured and run.study is None:
         assert not run.finished.wait(0.01)
     test.button(key="lab_whole_cancel").click().run()
     assert run.finished.wait(30)
     test.run()
     assert not test.exception
     assert say(words) in captions(test).split("\n")
-    with runs.turns().turn(lambda ahead: pytest.fail("somebody is still before us")):
+    with loaders.turns().turn(lambda ahead: pytest.fail("somebody is still before us")):
         pass
 
 
 def test_a_second_visitor_waits_and_can_leave(whole):
-    with runs.turns().turn(lambda ahead: None):
+    with loaders.turns().turn(lambda ahead: None):
         test = small(whole)
         for _ in range(100):
             if running(test).ahead:
@@ -185,15 +189,15 @@ def test_a_second_visitor_waits_and_can_leave(whole):
         assert running(test).ahead == 1
         running(test).cancel()
         assert running(test).finished.wait(10)
-    assert running(test).whole is None
+    assert running(test).study is None
 
 
 def test_a_run_that_nobody_looks_at_ends(whole, endless, monkeypatch):
-    monkeypatch.setattr(background, "UNSEEN", 0.0)
+    monkeypatch.setattr(job, "UNSEEN", 0.0)
     endless()
     test = small(whole)
     assert running(test).finished.wait(PATIENCE)
-    assert running(test).cancelled
+    assert running(test).status is Status.CANCELLED
     test.run()
     assert say("lab_whole_nothing") in captions(test).split("\n")
 
@@ -203,8 +207,8 @@ def test_the_other_section_ends_the_run_of_this_one(whole, endless):
     test = small(whole)
     group(test, "lab_section").set_value("call").run()
     assert running(test).finished.wait(PATIENCE)
-    assert running(test).cancelled
-    test.session_state["lab_running"].cancel()
+    assert running(test).status is Status.CANCELLED
+    test.session_state["lab_state"].job.cancel()
 
 
 def drawn() -> go.Figure:

@@ -97,7 +97,7 @@ def test_a_long_map_says_how_it_is_pooled_and_which_region_is_shown(long_page):
     assert "largest weight of each 3 x 3 positions" in captions(page)
     group(page, "text_pooling").set_value("mean").run()
     assert "mean weight of each 3 x 3 positions" in captions(page)
-    page.session_state["text_region"] = Region((100, 612), (0, 512))
+    page.session_state["text_state"].long_text.region = Region((100, 612), (0, 512))
     page.run()
     assert "positions 100 to 611 x 0 to 511, exact" in captions(page)
     page.selectbox(key="text_layer").set_value(0).run()

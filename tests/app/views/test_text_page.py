@@ -3,7 +3,8 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.services import runs
+from app.services import loaders
+from app.services.requests import RunRequest
 from app.words import plain, say
 from tests.app.conftest import type_model
 
@@ -67,11 +68,11 @@ def test_after_a_run_no_control_of_the_picture_runs_the_model(open_page, monkeyp
 
 def test_another_mechanism_shows_its_cost_against_the_model_s_own_and_back(open_page, real_cost):
     page = open_page("text")
-    page.radio(key="shared_mechanism").set_value("linear").run()
+    page.selectbox(key="shared_mechanism").set_value("linear").run()
     assert not page.exception
     assert "linear (cpu)" in captions(page)
     assert "output cosine" in captions(page)
-    page.radio(key="shared_mechanism").set_value(None).run()
+    page.selectbox(key="shared_mechanism").set_value("own").run()
     assert "flash (cpu)" in captions(page)
     assert "output cosine" not in captions(page)
 
@@ -130,7 +131,7 @@ def test_an_unexpected_failure_is_a_sentence_not_a_traceback(open_page, monkeypa
     def burst(*_, **__):
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(runs, "run_for", burst)
+    monkeypatch.setattr(loaders, "reader_for", burst)
     page = run_text(page, "A sentence that meets a failure.")
     assert not page.exception
     assert [error.value for error in page.error] == [say("failed")]
@@ -139,7 +140,7 @@ def test_an_unexpected_failure_is_a_sentence_not_a_traceback(open_page, monkeypa
 def test_a_cancelled_run_says_so_and_run_starts_it_again(open_page):
     page = open_page("text")
     # What the Cancel button leaves behind; a browser journey presses the button itself.
-    page.session_state["text_cancelled"] = runs.Wanted(
+    page.session_state["text_state"].cancelled = RunRequest(
         "minilm", ("A new sentence.",), None, "cpu", "float32"
     )
     page.session_state["text_text"] = "A new sentence."
@@ -168,7 +169,7 @@ def test_the_sentence_stays_chosen_when_the_mechanism_changes(open_page):
     page = run_text(open_page("text"), "One two three.\nFour.")
     picker = next(group for group in page.button_group if "item" in (group.key or ""))
     picker.set_value(1).run()
-    page.radio(key="shared_mechanism").set_value("linear").run()
+    page.selectbox(key="shared_mechanism").set_value("linear").run()
     picker = next(group for group in page.button_group if "item" in (group.key or ""))
     assert picker.value == 1
 
@@ -180,7 +181,6 @@ def test_a_failure_while_drawing_is_a_sentence_too(open_page, monkeypatch):
         raise ValueError("secret detail")
 
     monkeypatch.setattr("core.maps.head_view.head_view", burst)
-    monkeypatch.setattr(runs, "head_view", burst)
     page.selectbox(key="text_layer").set_value(1).run()
     assert not page.exception
     assert [error.value for error in page.error] == [say("failed")]

@@ -1,17 +1,19 @@
 """cuDNN and the flash-attn package: refused with their reason here, under contract on CUDA."""
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from core.attention import MECHANISMS, cudnn, flash_attn, standard, unavailable
+from core.attention import MECHANISMS, cudnn, flash_attn, unavailable
 from core.attention.common import half_precision
 from core.attention.common.masks import causal_mask
 from core.errors import MechanismError
 from tests.core.attention.runnable import CPU
 
+standard = MECHANISMS["standard"]
 NAMES = ("cudnn", "flash_attn")
 CUDA = torch.device("cuda")
 every_kernel = pytest.mark.parametrize("name", NAMES)
@@ -102,12 +104,12 @@ def test_the_packages_axes_scale_and_masks(monkeypatch):
 
     package = SimpleNamespace(flash_attn_func=flash_attn_func)
     monkeypatch.setitem(sys.modules, "flash_attn", package)
-    monkeypatch.setattr(flash_attn, "unavailable", lambda *_: None)
+    mechanism = replace(flash_attn.FLASH_ATTN, unavailable=None)
     tensors = inputs(7, 11)
-    ours = flash_attn.attend(*tensors, scale=0.3, is_causal=True)
+    ours = mechanism.attend(*tensors, scale=0.3, is_causal=True)
     torch.testing.assert_close(ours, standard.attend(*tensors, scale=0.3, is_causal=True))
     with pytest.raises(MechanismError, match=r"^flash_attn: masks .* \(7, 11\) came"):
-        flash_attn.attend(*tensors, mask=torch.ones(7, 11).bool())
+        mechanism.attend(*tensors, mask=torch.ones(7, 11).bool())
 
 
 @pytest.mark.parametrize("kind", ["bool", "float", "causal", "blind"])
@@ -118,7 +120,6 @@ def test_cudnn_gets_a_mask_as_numbers_and_blind_rows_are_zero(kind, monkeypatch)
 
     names = SimpleNamespace(_scaled_dot_product_cudnn_attention=kernel)
     monkeypatch.setattr(cudnn.torch, "ops", SimpleNamespace(aten=names))
-    monkeypatch.setattr(cudnn, "unavailable", lambda *_: None)
     tensors = inputs(7, 11)
     mask = torch.rand(2, 1, 7, 11, generator=torch.Generator().manual_seed(1)) > 0.3
     if kind == "float":
@@ -126,7 +127,8 @@ def test_cudnn_gets_a_mask_as_numbers_and_blind_rows_are_zero(kind, monkeypatch)
     if kind == "blind":
         mask[0, :, 3] = False
     how = {"mask": mask, "is_causal": kind == "causal"}
-    ours, theirs = cudnn.attend(*tensors, **how), standard.attend(*tensors, **how)
+    mechanism = replace(cudnn.CUDNN, unavailable=None)
+    ours, theirs = mechanism.attend(*tensors, **how), standard.attend(*tensors, **how)
     torch.testing.assert_close(ours, theirs)
 
 
@@ -136,9 +138,8 @@ def test_what_cudnn_does_not_take_is_told_in_its_words(monkeypatch):
 
     names = SimpleNamespace(_scaled_dot_product_cudnn_attention=kernel)
     monkeypatch.setattr(cudnn.torch, "ops", SimpleNamespace(aten=names))
-    monkeypatch.setattr(cudnn, "unavailable", lambda *_: None)
     with pytest.raises(MechanismError, match=r"^cudnn: .* inputs: cuDNN Frontend error: no plan.$"):
-        cudnn.attend(*inputs(7, 11))
+        replace(cudnn.CUDNN, unavailable=None).attend(*inputs(7, 11))
 
 
 @pytest.mark.cuda

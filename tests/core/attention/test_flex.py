@@ -8,6 +8,7 @@ from torch.nn.attention.flex_attention import create_block_mask
 from core.attention import MECHANISMS, flex, unavailable
 from core.attention.common import flex_limits
 from core.attention.common.masks import causal_mask
+from core.attention.flex import FLEX
 from core.bench.memory import peak_bytes
 from core.bench.sweep.accuracy import checked_rows, softmax_rows
 from core.bench.sweep.probing import probed_rows
@@ -48,7 +49,7 @@ class TestCompiled:
     def test_grouped_heads_and_causality_over_several_blocks(self):
         tensors = inputs(300, 300)
         with torch.inference_mode():
-            ours = flex.attend(*tensors, is_causal=True)
+            ours = FLEX.attend(*tensors, is_causal=True)
         torch.testing.assert_close(ours, expected(*tensors, is_causal=True), atol=1e-5, rtol=1e-5)
 
     @pytest.mark.slow
@@ -57,11 +58,11 @@ class TestCompiled:
         rng = torch.Generator().manual_seed(1)
         mask = torch.randn(149, 211, generator=rng)
         mask = mask.masked_fill(torch.rand(149, 211, generator=rng) > 0.5, -torch.inf)
-        ours = flex.attend(*tensors, mask=mask)
+        ours = FLEX.attend(*tensors, mask=mask)
         theirs = expected(*tensors, attn_mask=mask.double())
         torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
         mask[5] = -torch.inf
-        blind = flex.attend(*tensors, mask=mask)
+        blind = FLEX.attend(*tensors, mask=mask)
         assert (blind[:, :, 5] == 0).all()
         rest = torch.arange(149) != 5
         torch.testing.assert_close(blind[:, :, rest], theirs[:, :, rest], atol=1e-5, rtol=1e-5)
@@ -69,17 +70,17 @@ class TestCompiled:
     @pytest.mark.slow
     def test_a_second_length_compiles_nothing(self):
         # 4 and 8 blocks: a number that another axis has too would be taken for that axis.
-        flex.attend(*inputs(500, 500))
+        FLEX.attend(*inputs(500, 500))
         before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
         assert before > 0
-        flex.attend(*inputs(900, 900))
+        FLEX.attend(*inputs(900, 900))
         assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == before
 
     @pytest.mark.slow
     def test_no_matrix_of_all_pairs_is_held(self):
         tensors = inputs(2000, 2000, heads=1, kv_heads=1)
-        flex.attend(*tensors)
-        assert peak_bytes(lambda: flex.attend(*tensors)) < 2000 * 2000
+        FLEX.attend(*tensors)
+        assert peak_bytes(lambda: FLEX.attend(*tensors)) < 2000 * 2000
 
     def test_a_capture_routes_to_it_and_verifies_its_map(self):
         query, key, value = inputs(150, 150, kv_heads=6)
@@ -98,7 +99,7 @@ class TestCompiled:
         with pytest.raises(
             MechanismError, match=r"^flex: the kernel .* compiled: C\+\+ .* error.$"
         ):
-            flex.attend(*inputs(7, 7))
+            FLEX.attend(*inputs(7, 7))
 
 
 @pytest.mark.parametrize(("q", "k"), [(7, 11), (128, 128), (300, 129), (129, 300), (1, 300)])
@@ -123,11 +124,11 @@ def test_blocks_are_those_that_torch_finds_by_looking_at_every_pair(q, k, kind):
 def test_gradients_are_refused_on_a_cpu(no_compiler):
     query, key, value = inputs(7, 11)
     with pytest.raises(MechanismError, match="flex: PyTorch's CPU kernel has no backward pass"):
-        flex.attend(query.requires_grad_(), key, value)
+        FLEX.attend(query.requires_grad_(), key, value)
     with torch.no_grad():
-        flex.attend(query, key, value)
+        FLEX.attend(query, key, value)
     with pytest.raises(MechanismError, match="flex: masks that want a gradient"):
-        flex.attend(*inputs(7, 11), mask=torch.zeros(7, 11, requires_grad=True))
+        FLEX.attend(*inputs(7, 11), mask=torch.zeros(7, 11, requires_grad=True))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_what_is_missing_to_compile_is_said(name, reason, monkeypatch):
     if name == "get_path":
         monkeypatch.setattr(flex.sysconfig, "get_path", lambda _: "nowhere")
     with pytest.raises(MechanismError, match=f"^flex: it.*{reason}"):
-        flex.attend(*inputs(7, 7))
+        FLEX.attend(*inputs(7, 7))
     flex._obstacle.cache_clear()
 
 
@@ -159,7 +160,7 @@ def test_a_map_without_gradients_is_probed(no_compiler, is_causal, kind):
     query, key, value = inputs(11, 11, dim=4)
     mask = {"bool": torch.arange(11)[None] < 8, "float": torch.randn(11, 11)}.get(kind)
     found = probed_rows(
-        lambda *tensors, mask=mask, **how: flex.attend(*tensors, mask=mask, **how),
+        lambda *tensors, mask=mask, **how: FLEX.attend(*tensors, mask=mask, **how),
         query, key, value, is_causal, mask=mask,
     )  # fmt: skip
     softmax = softmax_rows(query, key, value, is_causal, mask=mask)

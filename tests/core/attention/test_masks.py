@@ -4,15 +4,10 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from core.attention.common.masks import (
-    allowed,
-    causal_mask,
-    check_mask,
-    masked_softmax,
-    merged,
-    padding_mask,
-)
+from core.attention.common.masks import allowed, causal_mask, check_mask, padding_mask
 from core.attention.common.separable import separable_mask
+from core.attention.common.softmax import masked_softmax
+from core.attention.common.visibility import merged
 from core.errors import MechanismError
 
 SHAPE = (2, 3, 5, 7)

@@ -18,7 +18,7 @@ from core.bench.memory import peak_bytes
 from core.capture import capture
 from core.capture.trace import AttentionCall
 from core.errors import InputError
-from core.explain.gradients import looked_at
+from core.explain.gradients import attended
 from tests.core.tiny import TWINS
 
 BATCH, HEADS, KV_HEADS, DIM, VALUE_DIM = 2, 4, 2, 5, 3
@@ -234,7 +234,7 @@ def test_relevance_reads_the_rows_where_they_stand(name, monkeypatch):
     one = call(SMALL[name].name)
     full = SMALL[name].weights(one.query, one.key, scale=one.scale)
     row = torch.zeros(13).index_fill(0, torch.tensor([5, 11]), 0.5)
-    torch.testing.assert_close(looked_at(one, row, 1), row @ full[1])
+    torch.testing.assert_close(attended(one, row, 1), row @ full[1])
 
 
 @every_small

@@ -144,7 +144,7 @@ def test_own_peak_of_a_routed_call_is_that_of_torchs_choice():
     query, key, _ = qkv(1024)
     call = AttentionCall(query, key[:, :2], None, False, 64**-0.5, "standard", "standard (cpu)")
     assert attention_peak(call, own=True) < attention_peak(call) / 5
-    given = replace(call, given=torch.zeros(1, 4, 1024, 1024))
+    given = replace(call, model_weights=torch.zeros(1, 4, 1024, 1024))
     assert attention_peak(given) is None
 
 

@@ -105,7 +105,7 @@ def test_the_plan_has_the_sizes_of_the_call():
     check(plan)
     again = from_json(to_json(Results(plan, (), False))).plan
     assert again == plan
-    assert again.given.digest == found.origin.digest
+    assert again.origin.digest == found.origin.digest
 
 
 def test_a_call_comes_back_from_its_file(tmp_path):
@@ -137,7 +137,7 @@ def test_mask_scale_and_shared_heads_of_a_call_are_those_of_torch(dtype):
 def test_a_mechanism_that_cannot_take_the_mask_is_refused_and_the_others_go_on():
     call = masked_call()
     origin = replace(record_call(decoder("llama"), TEXT, 0).origin, kv_heads=2, masked=True)
-    plan = replace(PLAN, lengths=(11,), heads=6, dim=5, given=origin)
+    plan = replace(PLAN, lengths=(11,), heads=6, dim=5, origin=origin)
     found = list(measuring.measured(plan, call))
     (refused,) = of_kind(found, Refused)
     assert refused.mechanism == "linear"
@@ -164,7 +164,7 @@ def folder(tmp_path, monkeypatch):
 
 def sweep_of(plan=PLAN):
     found = record_call(decoder("llama"), TEXT, 1)
-    return Sweep(found.plan(plan), given=found.call)
+    return Sweep(found.plan(plan), model_call=found.call)
 
 
 def test_a_sweep_on_the_call_of_a_model_leaves_no_file(folder):
@@ -206,6 +206,6 @@ def test_a_run_that_is_cut_off_leaves_no_file_either(folder, monkeypatch):
 
 def test_training_on_values_of_another_width_is_refused():
     origin = replace(record_call(decoder("llama"), TEXT, 0).origin, value_dim=7)
-    plan = replace(PLAN, lengths=(11,), dim=5, given=origin, backward=True)
+    plan = replace(PLAN, lengths=(11,), dim=5, origin=origin, backward=True)
     with pytest.raises(InputError, match=r"\(5\) were wanted .* are 7 wide\."):
         check(plan)

@@ -15,7 +15,6 @@ from core.bench.model.saved import COLUMNS, to_csv, to_json
 from core.bench.model.study import ModelStudy, study
 from core.bench.model.verdict import cosine, of_range, tolerant_layers, verdict
 from core.bench.timing import Spread
-from core.cli import bench_model
 from core.errors import InputError
 from core.types import Prediction
 
@@ -170,7 +169,7 @@ def test_the_files_hold_samples_reasons_and_no_formula():
 
 
 def command(monkeypatch, model, *options):
-    monkeypatch.setattr(bench_model.registry, "load", lambda *_, **__: model)
+    monkeypatch.setattr("core.models.load", lambda *_, **__: model)
     return main(["bench", "model", "tiny", "--text", "the cat sat", "--rounds", "2", *options])
 
 

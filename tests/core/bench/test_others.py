@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.attention import linear
+from core.attention import MECHANISMS
 from core.bench.bars import attention, others
 
 BENCH = Path(__file__).parents[3] / "requirements-bench.txt"
@@ -34,4 +34,7 @@ def test_a_package_takes_our_axes(other):
     if others.missing(other):
         pytest.skip(f"{other.package} is not installed: make bench installs it")
     query, key, value = torch.randn(3, 1, 2, 11, others.DIM).unbind()
-    assert other.work()(query, key, value).shape == linear.attend(query, key, value).shape
+    assert (
+        other.work()(query, key, value).shape
+        == MECHANISMS["linear"].attend(query, key, value).shape
+    )

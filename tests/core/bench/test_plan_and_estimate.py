@@ -71,10 +71,11 @@ def test_b3_an_arm_that_cannot_run_here_is_refused_with_its_reason(monkeypatch):
 
 
 def test_a_head_dim_that_no_kernel_takes_is_refused(monkeypatch):
-    def attend(query, *_, is_causal=False):
-        raise MechanismError(f"flash: at most 256 dimensions are taken; {query.shape[-1]} came.")
+    def attend(inputs):
+        dim = inputs.query.shape[-1]
+        raise MechanismError(f"flash: at most 256 dimensions are taken; {dim} came.")
 
-    monkeypatch.setitem(MECHANISMS, "flash", replace(MECHANISMS["flash"], attend=attend))
+    monkeypatch.setitem(MECHANISMS, "flash", replace(MECHANISMS["flash"], attend_kernel=attend))
     assert refused(dim=257) == (
         "'flash' does not take these sizes: flash: at most 256 dimensions are taken; 257 came."
     )

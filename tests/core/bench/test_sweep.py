@@ -192,7 +192,7 @@ def test_b4_all_arms_take_their_turn_in_each_round(monkeypatch):
     order = []
 
     def named(attend, kind, causal):
-        name = next(each for each in MECHANISMS if MECHANISMS[each].attend is attend)
+        name = next(each for each in MECHANISMS if MECHANISMS[each].attend == attend)
         return lambda _: order.append(name[0])
 
     monkeypatch.setattr(measuring, "work", named)
@@ -203,10 +203,10 @@ def test_b4_all_arms_take_their_turn_in_each_round(monkeypatch):
 
 
 def test_an_exact_arm_that_is_wrong_is_not_timed(monkeypatch):
-    def attend(query, key, value, *, is_causal=False):
-        return 1.01 * MECHANISMS["standard"].attend(query, key, value, is_causal=is_causal)
+    def attend(inputs):
+        return 1.01 * MECHANISMS["standard"].attend_kernel(inputs)
 
-    monkeypatch.setitem(MECHANISMS, "flash", replace(MECHANISMS["flash"], attend=attend))
+    monkeypatch.setitem(MECHANISMS, "flash", replace(MECHANISMS["flash"], attend_kernel=attend))
     found = list(measured(replace(TINY, lengths=(16,))))
     assert {each.mechanism for each in of_kind(found, Timing)} == {"linear"}
     (refused,) = of_kind(found, Refused)
@@ -214,10 +214,10 @@ def test_an_exact_arm_that_is_wrong_is_not_timed(monkeypatch):
 
 
 def test_an_arm_that_does_not_take_a_length_is_named_and_the_others_go_on(monkeypatch):
-    def attend(query, key, value, *, is_causal=False):
+    def attend(inputs):
         raise MechanismError("linear: a square number of positions was wanted.")
 
-    monkeypatch.setitem(MECHANISMS, "linear", replace(MECHANISMS["linear"], attend=attend))
+    monkeypatch.setitem(MECHANISMS, "linear", replace(MECHANISMS["linear"], attend_kernel=attend))
     found = list(measured(replace(TINY, lengths=(16,))))
     assert [(each.mechanism, each.length) for each in of_kind(found, Refused)] == [("linear", 16)]
     assert {each.mechanism for each in of_kind(found, Timing)} == {"flash"}

@@ -8,7 +8,7 @@ from core.__main__ import main, parser
 from core.bench.bars import attention, others
 from core.bench.bars.report import Line
 from core.bench.sweep.saved import from_json
-from core.cli import bench, bench_inputs
+from core.cli import bench_attention
 from tests.core.models.text.tiny_text import decoder
 
 SWEEP = (
@@ -22,7 +22,7 @@ def test_help_names_every_option(capsys):
         main(["bench", "attention", "--help"])
     assert left.value.code == 0
     said = capsys.readouterr().out
-    for name in bench.FIELDS:
+    for name in bench_attention.FIELDS:
         name = "arms" if name == "mechanisms" else name
         assert f"--{name.replace('_', '-')}" in said
 
@@ -104,14 +104,14 @@ def test_a_package_that_nobody_has_is_missing():
 
 
 def test_a_sweep_on_what_a_layer_of_a_model_was_given(sweeps_here, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(bench_inputs.models, "load", lambda *_, **__: decoder("llama"))
+    monkeypatch.setattr("core.models.load", lambda *_, **__: decoder("llama"))
     out = tmp_path / "results.json"
     command = ["bench", "attention", "--text", "the cat", "--layer", "1", "--arms", "flash",
                "linear", "--rounds", "5", "--threads", "1", "--out", str(out)]  # fmt: skip
     assert main(command) == 0
     assert "On your sentence, 7 tokens, on this CPU, " in capsys.readouterr().out
     kept = from_json(out.read_text())
-    assert (kept.plan.given.layer, kept.plan.given.label) == (1, "the cat")
+    assert (kept.plan.origin.layer, kept.plan.origin.label) == (1, "the cat")
     assert (kept.plan.heads, kept.plan.dim, kept.plan.lengths) == (4, 6, (7,))
 
 

@@ -122,7 +122,7 @@ def test_a_stop_while_the_model_loads_is_one_sentence(run, monkeypatch):
     def load(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("core.cli.label.registry.load", load)
+    monkeypatch.setattr("core.models.load", load)
     code, said, err, out = run("--labels", "cat,dog")
     assert (code, said) == (130, "")
     assert err.strip() == "Stopped; with --labels the same command goes on from here."
@@ -206,7 +206,7 @@ def test_a_bad_folder_is_one_sentence(run, tmp_path):
 
 def test_a_model_that_reads_no_pictures_with_texts_is_refused(run, monkeypatch):
     tower = small.clip().image
-    monkeypatch.setattr("core.cli.label.registry.load", lambda *_, **__: tower)
+    monkeypatch.setattr("core.models.load", lambda *_, **__: tower)
     said = refused(run, "--labels", "a,b")
     assert said == "A model that reads pictures with texts was wanted; 'tiny' reads pictures."
 

@@ -4,16 +4,15 @@ import argparse
 
 import pytest
 
+from core.__main__ import parser
 from core.cli import train
 from core.errors import InputError
 from core.models.clip_mini import ASSET
 from core.models.clip_mini.training.evaluation import Score
 
 
-def parsed(*given):
-    parser = argparse.ArgumentParser()
-    train.add_parser(parser.add_subparsers(required=True))
-    return parser.parse_args(["train", "clip-mini", *given])
+def parsed(*options):
+    return parser().parse_args(["train", "clip-mini", *options])
 
 
 @pytest.fixture
@@ -33,36 +32,36 @@ def steps(monkeypatch):
 
 
 def test_it_trains_saves_and_measures_what_it_saved(steps, tmp_path, capsys):
-    given = parsed("--out", str(tmp_path / "head"))
-    assert given.act(given) == 0
+    options = parsed("--out", str(tmp_path / "head"))
+    assert train.run(options) == 0
     assert steps == ["fetch", "train", f"save {tmp_path / 'head'}", f"load {tmp_path / 'head'}"]
     assert capsys.readouterr().out.count("met") == 2
 
 
 def test_evaluate_only_writes_nothing(steps):
-    given = parsed("--evaluate-only")
-    assert given.act(given) == 0
+    options = parsed("--evaluate-only")
+    assert train.run(options) == 0
     assert steps == ["fetch", f"load {ASSET}"]
 
 
 def test_a_validation_run_does_not_look_at_the_photographs(steps, tmp_path, capsys):
-    given = parsed("--validate", "--out", str(tmp_path / "head"))
-    given.act(given)
+    options = parsed("--validate", "--out", str(tmp_path / "head"))
+    train.run(options)
     assert capsys.readouterr().out.count("met") == 1
 
 
 def test_a_validation_run_does_not_replace_the_asset(steps):
-    given = parsed("--validate")
+    options = parsed("--validate")
     with pytest.raises(InputError, match="--out"):
-        given.act(given)
+        train.run(options)
     assert steps == []
 
 
 def test_a_bar_that_is_not_met_is_told_by_the_exit_status(steps, monkeypatch):
     missed = Score("recall", 11.0, 12.0, "%")
     monkeypatch.setattr(train, "scores", lambda *_, photographs: [missed])
-    given = parsed("--evaluate-only")
-    assert given.act(given) == 1
+    options = parsed("--evaluate-only")
+    assert train.run(options) == 1
 
 
 def test_progress_stays_on_one_line_until_it_is_done(capsys):

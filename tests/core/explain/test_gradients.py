@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from core.capture import capture
-from core.explain.gradients import graded, looked_at, weighted
+from core.explain.gradients import attended, graded, weighted
 from core.explain.relevance import relevances
 from core.maps import head_map
 from tests.core.explain.towers import JOINT, TinyTower
@@ -44,7 +44,7 @@ def test_rows_equal_the_whole_map():
     maps = torch.stack([head_map(call, head, 1) for head in range(3)])
     slope = (3 * output[1].detach() ** 2) @ call.value[1].mT
     torch.testing.assert_close(weighted(found, rows, 1), rows @ (slope * maps).clamp(min=0))
-    torch.testing.assert_close(looked_at(call, rows[0], 1), rows[0] @ maps)
+    torch.testing.assert_close(attended(call, rows[0], 1), rows[0] @ maps)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -75,7 +75,7 @@ def test_a_mechanism_that_cannot_make_the_map_is_told(monkeypatch):
     def weights(*_, **__):
         raise MechanismError("linear: no such mask.")
 
-    monkeypatch.setitem(MECHANISMS, "linear", replace(MECHANISMS["linear"], weights=weights))
+    monkeypatch.setitem(MECHANISMS, "linear", replace(MECHANISMS["linear"], weights_kernel=weights))
     row = map_row(call(), ("flash", "linear"), 0)
     assert [each.mechanisms for each in row.maps] == [("flash",)]
     assert row.refused == ("linear: no such mask.",)

@@ -110,7 +110,7 @@ def test_an_additive_mask_is_added_and_its_lowest_number_forbids():
 
 def test_the_library_s_own_map_is_given_back_as_it_is():
     given = torch.rand(2, 4, Q, K)
-    one = call(given=given)
+    one = call(model_weights=given)
     torch.testing.assert_close(maps.head_map(one, 2, 1), given[1, 2])
     torch.testing.assert_close(maps.row(one, 2, 3, 1), given[1, 2, 3])
 

@@ -7,6 +7,7 @@ import transformers as hf
 
 from core.errors import InputError
 from core.maps import long_rows, regions
+from core.maps.cells import allowed_in_cells
 from core.maps.head_view import Choice, head_view, labelled
 from core.maps.regions import Region
 from core.models.run import Run
@@ -94,7 +95,7 @@ def test_the_whole_map_by_mean_is_the_mean_of_the_eager_map(run, eager):
 @pytest.mark.parametrize("cell", [1, 3])
 def test_a_cell_is_allowed_where_any_of_its_weights_is(run, cell):
     region = Region((101, 212), (90, 231))
-    found = regions.allowed(run.trace.calls[0], 0, 0, region, (cell, cell))
+    found = allowed_in_cells(run.trace.calls[0], 0, 0, region, (cell, cell))
     causal = np.tri(1031, dtype=np.float32)
     np.testing.assert_array_equal(found, cells(causal, *region, cell, np.max) > 0)
 

@@ -13,7 +13,7 @@ from core import maps
 from core.capture import capture
 from core.errors import InputError, OutOfMemoryError
 from core.models import MODELS, OFFLINE, SOURCES, devices, load
-from core.models.clip.loading import is_clip
+from core.models.clip.names import is_clip
 from core.models.files import weights
 from core.models.model import Model
 from core.models.run import Output, Prepared
@@ -71,9 +71,9 @@ def test_every_entry_says_what_it_is(name):
     assert entry.where == ("offline" if name in OFFLINE else "hub")
     assert entry.title.strip()
     assert entry.about.endswith(".")
-    # A name on the list is found the way its kind is: by timm, open_clip or transformers.
+    # A name of the hub is that of a library that reads its kind: timm, open_clip or transformers.
     assert timm.is_model(name) == (entry.kind == "vision" and entry.where == "hub")
-    assert is_clip(name, None) == (entry.kind == "clip")
+    assert is_clip(name) == (entry.kind == "clip" and entry.where == "hub")
 
 
 def test_models_that_need_no_hub_have_pinned_weights_and_come_first():

@@ -7,7 +7,17 @@ import zlib
 import numpy as np
 import pytest
 
-from core.picture.canvas.encode import encode, encode_each, encode_map, encode_mask
+from core.picture.canvas.encode import (
+    HALF_BYTES,
+    STEPS,
+    encode,
+    encode_each,
+    encode_map,
+    encode_mask,
+    root_levels,
+)
+from core.picture.canvas.packing import packed
+from core.picture.canvas.views import map_data
 from core.picture.colours.palettes import PALETTES, palette, table
 
 
@@ -18,9 +28,13 @@ def unpacked(payload: dict, dtype: str) -> np.ndarray:
 def decoded(payload: dict) -> np.ndarray:
     if payload["bits"] == 16:
         shares = unpacked(payload, "<u2") / 65535
-    else:
-        shares = (unpacked(payload, "u1") / 255) ** 2
-    return (shares * payload["top"]).reshape(payload["shape"])
+        return (shares * payload["top"]).reshape(payload["shape"])
+    levels = unpacked(payload, "u1")
+    if payload["bits"] == 4:
+        halves = np.stack([levels & 15, levels >> 4], axis=-1).ravel()
+        levels = np.minimum(halves[: np.prod(payload["shape"])] * int(payload["step"]), 255)
+    columns = ((levels / 255) ** 2 * payload["top"]).reshape(payload["shape"][::-1])
+    return columns.T
 
 
 def attention(*shape: int, sharpness: float = 1.0) -> np.ndarray:
@@ -69,14 +83,55 @@ def test_what_cannot_be_shown_honestly_is_refused(bad):
 
 
 @pytest.mark.parametrize("sharpness", [0.0, 0.3, 1.0, 3.0, 6.0])
-def test_a_head_of_512_tokens_stays_under_150_kb_as_json(sharpness):
-    payload = encode_map(attention(512, 512, sharpness=sharpness))
-    assert len(json.dumps(payload)) <= 150_000
+def test_a_head_of_512_tokens_travels_in_52_kb(sharpness):
+    weights = attention(512, 512, sharpness=sharpness)
+    payload = encode(weights)
+    roots = np.sqrt(decoded(payload) / weights.max())
+    wanted = np.sqrt(weights / weights.max())
+    np.testing.assert_allclose(roots, wanted, atol=payload["step"] / 255 / 2 * 1.01)
+    names = [f"token{position}" for position in range(512)]
+    assert len(packed(map_data(encode_map(weights), names, names, run="r"))) <= 54_000
 
 
-def test_even_noise_that_does_not_compress_stays_under_150_kb():
+def test_even_noise_that_does_not_compress_comes_with_the_coarsest_step():
     noise = np.random.default_rng(0).random((512, 512)).astype(np.float32)
-    assert len(json.dumps(encode(noise))) <= 150_000
+    payload = encode(noise)
+    assert payload["step"] == STEPS[-1]
+    assert len(json.dumps(payload)) <= 120_000
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_maximum_is_itself_on_every_root_scale(step):
+    assert root_levels(np.ones((3, 5)), step).min() == 255
+    assert (step >= HALF_BYTES) == (round(255 / step) <= 15)
+
+
+def test_four_bits_hold_an_odd_number_of_cells():
+    weights = np.random.default_rng(0).random((401, 403)).astype(np.float32)
+    payload = encode(weights)
+    assert payload["bits"] == 4
+    roots = np.sqrt(decoded(payload) / weights.max())
+    np.testing.assert_allclose(
+        roots, np.sqrt(weights / weights.max()), atol=payload["step"] / 255 / 2 * 1.01
+    )
+
+
+def test_a_packed_view_opens_as_it_was():
+    weights = encode_map(attention(3, 5), np.tril(np.ones((3, 5), bool)))
+    view = map_data(weights, ["a", "\u05e9", "\ud83d"], list("abcde"), run="r")
+    bytes_ = packed(view)
+    length = int.from_bytes(bytes_[:4], "little")
+    opened = json.loads(bytes_[4 : 4 + length].decode("utf-8", "surrogatepass"))
+    behind = bytes_[4 + length :]
+    for payload in (opened["values"], opened["masked"]):
+        start, stop = payload["data"]
+        payload["data"] = base64.b64encode(behind[start:stop]).decode()
+    assert opened == view
+
+
+def test_keys_that_are_the_queries_are_sent_once():
+    view = map_data(encode_map(attention(3, 3)), list("abc"), list("abc"), run="r")
+    assert packed(view).count(b'"a", "b", "c"') == 1
 
 
 def test_a_mosaic_of_144_heads_stays_under_200_kb_as_json():

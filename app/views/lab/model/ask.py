@@ -1,6 +1,5 @@
-"""Asking: which model, what it reads, which mechanisms, and in which layers."""
+"""Inputs: which model, what it reads, which mechanisms, and in which layers."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -8,48 +7,42 @@ import streamlit as st
 
 from app.components import gallery, pickers, sidebar
 from app.components.pickers import chooser
-from app.services.model_job import Choice
+from app.services.jobs.model import StudyRequest
 from app.services.pictures import PictureRef
+from app.views.lab.model.state import model_state
 from app.words import say
 from core.attention import MECHANISMS
-from core.bench.model.layers import Layer
 from core.models import MODELS
 
 FIRST = ("standard", "window", "longformer", "topk", "linear", "favor")
 
 
-class Asked(NamedTuple):
-    """What is to be measured, and how the input is had."""
+class StudyInputs(NamedTuple):
+    """What is to be measured, and the picture that is read, if it is one."""
 
-    choice: Choice
-    given: Callable[[], object]
+    request: StudyRequest
+    picture: PictureRef | None
 
 
-def ask() -> Asked:
-    """Model and input, then the form; Run sets `lab_whole_wanted`."""
+def form() -> StudyInputs:
+    """Model and input, then the form with Run."""
     left, right = st.columns([1, 1], vertical_alignment="bottom")
     with left:
         model = pickers.model_picker("text", "lab_whole", "vision")
     with right:
         kind = _kind(model)
-    shown = _pick() if kind == "vision" else None
+    picture = _pick() if kind == "vision" else None
     with st.form("lab_whole_form", border=False):
-        text = _text() if shown is None else ""
+        text = _text() if picture is None else ""
         wide, narrow = st.columns([2, 1], gap="medium")
         with wide:
             mechanisms = _mechanisms()
         with narrow:
             span = _span(model)
             if st.form_submit_button(say("lab_whole_run"), type="primary", key="lab_whole_run"):
-                st.session_state["lab_whole_wanted"] = True
-    wanted = sidebar.wanted(model, (text,) if shown is None else shown.key)
-    choice = Choice(replace(wanted, mechanism=None), tuple(mechanisms), span)
-    return Asked(choice, lambda: text if shown is None else shown.picture)
-
-
-def known() -> dict[str, tuple[Layer, ...]]:
-    """The layers of models that this visitor has run."""
-    return st.session_state.setdefault("lab_whole_known", {})
+                model_state().run_pressed = True
+    run = sidebar.run_request(model, (text,) if picture is None else picture.key)
+    return StudyInputs(StudyRequest(replace(run, mechanism=None), tuple(mechanisms), span), picture)
 
 
 def _kind(model: str) -> str:
@@ -71,10 +64,10 @@ def _text() -> str:
 
 def _pick() -> PictureRef:
     """The picture to read, shown small."""
-    gallery.add("lab_whole")
-    shown = gallery.pick("lab_whole")
-    st.image(shown.picture.pixels, width=120)
-    return shown
+    gallery.show("lab_whole")
+    picture = gallery.pick("lab_whole")
+    st.image(picture.picture.pixels, width=120)
+    return picture
 
 
 def _mechanisms() -> list[str]:
@@ -88,15 +81,15 @@ def _mechanisms() -> list[str]:
 
 def _span(model: str) -> tuple[int, int] | None:
     """The first and the last layer; None is all of them."""
-    layers = known().get(model.strip(), ())
+    layers = model_state().layers.get(model.strip(), ())
     if not layers:
         st.caption(say("lab_whole_unknown"))
     if len(layers) < 2:  # a slider needs two ends
         return None
-    whole = (0, len(layers) - 1)
+    every = (0, len(layers) - 1)
     span = st.select_slider(
-        say("lab_whole_range"), range(len(layers)), whole,
+        say("lab_whole_range"), range(len(layers)), every,
         format_func=lambda index: layers[index].name, key=f"lab_whole_range_{model.strip()}",
         persist_state="session", help=say("lab_whole_range_help"),
     )  # fmt: skip
-    return None if span == whole else span
+    return None if span == every else span

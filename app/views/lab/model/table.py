@@ -9,12 +9,12 @@ from core.bench.model.measuring import Measured
 from core.bench.model.study import ModelStudy
 
 
-def table(whole: ModelStudy) -> pd.DataFrame:
+def table(study: ModelStudy) -> pd.DataFrame:
     """One row a mechanism; empty cells where nothing was measured, and no column that is empty."""
     rows = [
         {
             say("lab_whole_mechanism"): title(each.variant.mechanism),
-            say("lab_whole_layers"): in_words(each.variant.layers, whole.layers),
+            say("lab_whole_layers"): in_words(each.variant.layers, study.layers),
             say("lab_whole_milliseconds"): each.milliseconds and each.milliseconds.median,
             say("lab_whole_ratio"): each.ratio and each.ratio.median,
             say("lab_whole_quartiles"): quartiles(each),
@@ -23,10 +23,10 @@ def table(whole: ModelStudy) -> pd.DataFrame:
             say("lab_whole_error"): each.drift and each.drift.error,
             say("lab_whole_first"): first(each),
         }
-        for each in whole.variants
+        for each in study.variants
     ]
     data = pd.DataFrame(rows).dropna(axis="columns", how="all")
-    if whole.chosen is None:  # every row would say that it is of all layers
+    if study.chosen is None:  # every row would say that it is of all layers
         data = data.drop(columns=say("lab_whole_layers"))
     return data
 
@@ -38,10 +38,10 @@ def quartiles(each: Measured) -> str | None:
     return f"{each.ratio.low:.3g} to {each.ratio.high:.3g}"
 
 
-def notes(whole: ModelStudy) -> list[str]:
+def notes(study: ModelStudy) -> list[str]:
     """Why a mechanism has no numbers, each reason once."""
     refused = {
-        title(each.variant.mechanism): each.refused for each in whole.variants if each.refused
+        title(each.variant.mechanism): each.refused for each in study.variants if each.refused
     }
     return [f"{name}: {reason}" for name, reason in refused.items()]
 

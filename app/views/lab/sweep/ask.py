@@ -21,14 +21,14 @@ SHORTEST = 128
 LONGEST = (512, 1024, 2048, 4096, 8192, 16384)
 
 
-class Asked(NamedTuple):
+class SweepRequest(NamedTuple):
     """A plan, and the call of a model that it is about, if it is about one."""
 
     plan: Plan
-    taken: ModelCall | None
+    call: ModelCall | None
 
 
-def ask() -> Asked | None:
+def form() -> SweepRequest | None:
     """The choices; None, and one sentence, where there is nothing to measure on."""
     state = st.session_state
     there = [name for name in MECHANISMS if name not in sidebar.reasons()]
@@ -41,16 +41,16 @@ def ask() -> Asked | None:
     with left:
         source = inputs.source()
     own = source != "random"
-    taken = inputs.taken(source) if own else None
+    call = inputs.layer_call(source) if own else None
     lengths = () if own else _lengths(right)
     sizes = _sizes(own)
-    if lengths is None or (own and taken is None):
+    if lengths is None or (own and call is None):
         return None
     plan = Plan(
         mechanisms=tuple(mechanisms), lengths=lengths, precision=state["shared_precision"],
         device=str(devices.resolve(state["shared_device"])), **sizes,
     )  # fmt: skip
-    return Asked(plan if taken is None else taken.plan(plan), taken)
+    return SweepRequest(plan if call is None else call.plan(plan), call)
 
 
 def estimate(plan: Plan) -> Estimate | None:

@@ -32,10 +32,10 @@ def sentence(standing: Standing) -> str:
         return say("lab_cheaper_changes", first=first, last=last, **names)
     if standing.cheaper is None:
         return say("lab_cheaper_same", **names)
-    told = say("lab_cheaper_always" if standing.cheaper else "lab_cheaper_never", **names)
+    text = say("lab_cheaper_always" if standing.cheaper else "lab_cheaper_never", **names)
     if standing.beyond is None:
-        return told
-    return f"{told} {say('lab_cheaper_beyond', at=rounded(standing.beyond))}"
+        return text
+    return f"{text} {say('lab_cheaper_beyond', at=rounded(standing.beyond))}"
 
 
 def uncertainty(crossing: Crossing) -> str:

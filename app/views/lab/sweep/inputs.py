@@ -6,13 +6,14 @@ import streamlit as st
 
 from app.components import gallery, pickers, progress, sidebar
 from app.components.pickers import chooser
-from app.services import layer_inputs
-from app.services.layer_inputs import Asked
-from app.services.sweep_job import Running
+from app.components.state import state_of
+from app.services.jobs.job import Status
+from app.services.layer_inputs import LayerRequest, layer_inputs
+from app.services.pictures import PictureRef
+from app.views.lab.sweep.state import sweep_state
 from app.words import plain, say
 from core.bench.sweep.model_inputs import ModelCall
 from core.models import MODELS
-from core.models.vision.images import Picture
 
 SOURCES = ("random", "sentence", "picture")
 FIRST_TEXT = "The animal didn't cross the street because it was too tired."
@@ -23,65 +24,63 @@ def source() -> str:
     return chooser("lab_source", SOURCES, "lab_source", "lab_source_")
 
 
-def taken(source: str) -> ModelCall | None:
+def layer_call(source: str) -> ModelCall | None:
     """The q, k and v of the chosen layer; None, and one sentence, where they cannot be had."""
     left, right = st.columns([3, 1])
+    kind, key = ("text", "lab_text") if source == "sentence" else ("vision", "lab_picture")
     with left:
-        if source == "sentence":
-            kind, key = "text", "lab_text"
-            given, named = _text()
-        else:
-            kind, key = "vision", "lab_picture"
-            given, named = _picture()
+        text, picture = (_text(), None) if kind == "text" else ("", _picture())
     with right:
         model = pickers.model_picker(kind, key)
         layer_place = st.container()
     layer_key = f"{key}_layer_{model}"
     entry = MODELS.get(model)
     layer = st.session_state.setdefault(layer_key, entry.first_look[0] if entry else 0)
-    asked = Asked(replace(sidebar.wanted(model, named), mechanism=None), layer)
-    found = _taken(asked, given)
-    if found is None:
+    run = sidebar.run_request(model, (text,) if picture is None else picture.key)
+    call = _call(LayerRequest(replace(run, mechanism=None), layer), picture)
+    if call is None:
         return None
     layer_place.selectbox(
-        say("layer"), range(found.layers), key=layer_key, persist_state="session",
+        say("layer"), range(call.layers), key=layer_key, persist_state="session",
         help=say("layer_help"),
     )  # fmt: skip
-    for note in found.notes:
+    for note in call.notes:
         st.caption(plain(note))
-    _, heads, length, dim = found.call.query.shape
-    sizes = {"heads": heads, "kv_heads": found.origin.kv_heads, "length": length, "dim": dim}
-    grouped = found.origin.kv_heads != heads
-    told = say("lab_taken_grouped" if grouped else "lab_taken", **sizes)
-    extra = [say("lab_taken_causal")] * found.call.is_causal
-    extra += [say("lab_taken_masked")] * found.origin.masked
-    st.caption(" · ".join([told, *extra]))
-    return found
+    st.caption(facts(call))
+    return call
 
 
-def _taken(asked: Asked, given: str | Picture) -> ModelCall | None:
-    state, slot = st.session_state, st.empty()
-    work = layer_inputs.work(given)
-    running: Running | None = state.get("lab_running")
-    runs = running is not None and not (running.finished.is_set() or running.sweep.cancelled)
-    if runs and work.find(asked) is None:  # the model would wait for it, and the page with it
+def facts(call: ModelCall) -> str:
+    """The sizes of a call, and which keys its queries may look at."""
+    _, heads, length, dim = call.call.query.shape
+    sizes = {"heads": heads, "kv_heads": call.origin.kv_heads, "length": length, "dim": dim}
+    grouped = call.origin.kv_heads != heads
+    parts = [say("lab_taken_grouped" if grouped else "lab_taken", **sizes)]
+    parts += [say("lab_taken_causal")] * call.call.is_causal
+    parts += [say("lab_taken_masked")] * call.origin.masked
+    return " · ".join(parts)
+
+
+def _call(request: LayerRequest, picture: PictureRef | None) -> ModelCall | None:
+    state, slot = sweep_state(), st.empty()
+    runs = state.busy and state.job.status is not Status.CANCELLED
+    if runs and layer_inputs().find(request) is None:  # the model would wait for it, and the page
         st.caption(say("lab_after_run"))
         return None
-    state.pop("lab_given_last", None)  # of another input: no use here
-    kept = progress.attempt(asked, work, slot, "lab_given")
-    return None if kept is None else kept.taken
+    state_of("lab_given").last = None  # of another input: no use here
+    result = progress.attempt(request, layer_inputs(), picture, slot, "lab_given")
+    return None if result is None else result.call
 
 
-def _text() -> tuple[str, tuple[str, ...]]:
-    text = st.text_area(
+def _text() -> str:
+    return st.text_area(
         say("lab_text"), FIRST_TEXT, height=92, key="lab_text", persist_state="session",
         help=say("lab_text_help"),
     )  # fmt: skip
-    return text, (text,)
 
 
-def _picture() -> tuple[Picture, str]:
-    gallery.add("lab")
-    shown = gallery.pick("lab")
-    st.image(shown.picture.pixels, width=120)
-    return shown.picture, shown.key
+def _picture() -> PictureRef:
+    gallery.show("lab")
+    picture = gallery.pick("lab")
+    st.image(picture.picture.pixels, width=120)
+    return picture

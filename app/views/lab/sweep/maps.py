@@ -7,7 +7,8 @@ import streamlit as st
 
 from app.components import canvas, page, progress, sidebar
 from app.components.downloads import buttons
-from app.services.sweep_job import Running
+from app.services.jobs.sweep import SweepJob
+from app.views.lab.sweep.state import sweep_state
 from app.words import plain, say
 from core.bench.sweep.messages import Timing
 from core.bench.sweep.model_inputs import ModelCall
@@ -31,53 +32,53 @@ class Subject(NamedTuple):
     about: str  # where q and k come from
 
 
-def subject(plan: Plan, taken: ModelCall | None) -> Subject:
+def subject_of(plan: Plan, model_call: ModelCall | None) -> Subject:
     """The model's call, or a short random one of the same heads."""
-    if taken is None:
+    if model_call is None:
         call = random_call(plan.heads, plan.dim, causal=plan.causal, seed=plan.seed)
         positions = tuple(Position(str(index)) for index in range(call.queries))
         about = say("lab_maps_random", length=call.queries)
         name = f"lab-random-{plan.heads}-{plan.dim}-{plan.seed}-{plan.causal}"
         return Subject(call, positions, name, about)
-    origin = taken.origin
+    origin = model_call.origin
     about = say(
         "lab_maps_given", model=origin.model, layer=origin.layer, label=origin.label,
-        length=taken.call.queries,
+        length=model_call.call.queries,
     )  # fmt: skip
     name = f"lab-{origin.digest[:16]}-{origin.layer}-{origin.model}"
-    return Subject(taken.call, taken.positions, name, about)
+    return Subject(model_call.call, model_call.positions, name, about)
 
 
 @st.fragment
-def show(running: Running) -> None:
+def show(job: SweepJob) -> None:
     """The maps of one head, each with its total variation from softmax."""
-    plan, taken = running.sweep.plan, running.taken
-    measured = {each.mechanism for each in of_kind(running.results.messages, Timing)}
+    plan, call = job.sweep.plan, job.call
+    measured = {each.mechanism for each in of_kind(job.results.messages, Timing)}
     mechanisms = tuple(mechanism for mechanism in plan.mechanisms if mechanism in measured)
     if not mechanisms:
         return
     with page.guarded():
-        shown = subject(plan, taken)
+        subject = subject_of(plan, call)
         st.subheader(say("lab_maps"))
-        entry = None if taken is None else MODELS.get(taken.origin.model)
+        entry = None if call is None else MODELS.get(call.origin.model)
         first = entry.first_look[1] if entry else 0
         head = st.selectbox(
             say("head"), range(plan.heads), min(first, plan.heads - 1),
-            key=f"lab_head_{shown.name}_{plan.heads}", help=say("head_help"), width=160,
+            key=f"lab_head_{subject.name}_{plan.heads}", help=say("head_help"), width=160,
         )  # fmt: skip
-        row = _row(shown, mechanisms, head)
+        row = _row(subject, mechanisms, head)
         note = say("lab_maps_pooled", cell=row.cell) if row.cell > 1 else ""
-        st.caption(plain(f"{shown.about}{note}"))
-        draw(row, shown)
+        st.caption(plain(f"{subject.about}{note}"))
+        draw(row, subject)
         for reason in row.refused:
             st.caption(plain(reason))
-        download(row, shown, head)
+        download(row, subject, head)
 
 
-def draw(row: MapRow, shown: Subject) -> None:
+def draw(row: MapRow, subject: Subject) -> None:
     """The maps, some beside each other; one below the other on a narrow screen."""
     style = sidebar.canvas_style()._replace(words={"map_hint": "", "stale": ""})
-    scenes = row_scenes(row, shown.positions, run=shown.name, style=style)
+    scenes = row_scenes(row, subject.positions, run=subject.name, style=style)
     for start in range(0, len(scenes), A_LINE):
         columns = st.columns(A_LINE, gap="medium")
         for place, column in enumerate(columns[: len(scenes) - start], start):
@@ -90,24 +91,24 @@ def draw(row: MapRow, shown: Subject) -> None:
     st.caption(say("lab_maps_hint"))
 
 
-def download(row: MapRow, shown: Subject, head: int) -> None:
+def download(row: MapRow, subject: Subject, head: int) -> None:
     """The row as one picture, or as numbers."""
-    about = [shown.about, say("lab_maps_head", head=head)]
+    about = [subject.about, say("lab_maps_head", head=head)]
     palette = st.session_state["shared_palette"]
     files = {
-        "PNG": ("png", "image/png", lambda: row_png(row, shown.positions, about, palette)),
-        "NPZ": ("npz", "application/zip", lambda: row_npz(row, shown.positions, about)),
-        "CSV": ("csv", "text/csv", lambda: row_csv(row, shown.positions, about)),
+        "PNG": ("png", "image/png", lambda: row_png(row, subject.positions, about, palette)),
+        "NPZ": ("npz", "application/zip", lambda: row_npz(row, subject.positions, about)),
+        "CSV": ("csv", "text/csv", lambda: row_csv(row, subject.positions, about)),
     }
     buttons(files, f"lab-maps-head{head}", "lab_maps", say("lab_maps_downloads"))
 
 
-def _row(shown: Subject, mechanisms: tuple[str, ...], head: int) -> MapRow:
+def _row(subject: Subject, mechanisms: tuple[str, ...], head: int) -> MapRow:
     """Made once for a head: other choices on the page ask for it again and again."""
-    state, key = st.session_state, (shown.name, mechanisms, head)
-    if state.get("lab_row_of") != key:
-        with progress.progress(shown.about, st.empty(), "lab_maps") as (tell, _):
-            on_map = partial(tell, "lab_drawing")
-            state["lab_row"] = map_row(shown.call, mechanisms, head, on_map)
-        state["lab_row_of"] = key
-    return state["lab_row"]
+    state, name = sweep_state(), (subject.name, mechanisms, head)
+    if state.row_name != name:
+        with progress.progress(subject.about, st.empty(), "lab_maps") as callbacks:
+            on_map = partial(callbacks.on_progress, "lab_drawing")
+            state.row = map_row(subject.call, mechanisms, head, on_map)
+        state.row_name = name
+    return state.row

@@ -35,9 +35,9 @@ def curves(results: Results) -> None:
 
 def crossovers(results: Results) -> None:
     """From which length on a mechanism is cheaper than the base."""
-    told = sweep_crossovers.sentences(results)
-    if told:
-        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in told))
+    sentences = sweep_crossovers.sentences(results)
+    if sentences:
+        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in sentences))
 
 
 @st.fragment

@@ -71,11 +71,11 @@ def computed(views: Views, lite0: nn.Module, folder: Path, on_progress: Progress
 
     Kept in files of a few hundred; one that was stopped goes on where it was.
     """
-    kept = folder / f"{views.name}-{views.key}"
-    kept.mkdir(parents=True, exist_ok=True)
+    cached = folder / f"{views.name}-{views.key}"
+    cached.mkdir(parents=True, exist_ok=True)
     shards = []
     for start in range(0, views.count, SHARD):
-        path = kept / f"{start:06d}.npy"
+        path = cached / f"{start:06d}.npy"
         if not path.is_file():
             stop = min(start + SHARD, views.count)
             partial = path.with_suffix(".partial")

@@ -92,8 +92,8 @@ class Lessons:
         order = torch.rand(len(maps), PLACES, generator=chance).argsort(dim=1)
         places = order[:, : self.places]
         flat = maps.reshape(len(maps), PLACES, -1)
-        kept = np.take_along_axis(flat, places.numpy()[..., None], axis=1)
-        return unfinished(kept, self.lite0), places
+        parts = np.take_along_axis(flat, places.numpy()[..., None], axis=1)
+        return unfinished(parts, self.lite0), places
 
     def _spoken(
         self, pictures: Sequence[int], chance: torch.Generator

@@ -61,7 +61,7 @@ def train(
     student: Student,
     lessons: Lessons,
     plan: Plan,
-    kept: Path,
+    checkpoint: Path,
     on_epoch: Callable[[int, float], None],
 ) -> None:
     """Train in place, going on where an earlier run of the same plan was stopped.
@@ -75,7 +75,7 @@ def train(
     """
     optimizer = _optimizer(student, plan)
     steps = math.ceil(len(lessons.pictures) / plan.batch)
-    for epoch in range(_resumed(student, optimizer, plan, kept), plan.epochs):
+    for epoch in range(_resumed(student, optimizer, plan, checkpoint), plan.epochs):
         # A generator for each epoch: a run that was stopped goes on as if it had not been.
         chance = torch.Generator().manual_seed(1_000_003 * plan.seed + epoch)
         order = torch.randperm(len(lessons.pictures), generator=chance).tolist()
@@ -84,7 +84,7 @@ def train(
             rate = plan.rate * share_of_rate((epoch * steps + step) / (plan.epochs * steps), plan)
             batch = [lessons.pictures[index] for index in order[step::steps]]
             total += _step(student, optimizer, rate, _loss(student, lessons, plan, batch, chance))
-        _keep(student, optimizer, plan, epoch + 1, kept)
+        _keep(student, optimizer, plan, epoch + 1, checkpoint)
         on_epoch(epoch + 1, total / steps)
 
 
@@ -140,11 +140,13 @@ def _optimizer(student: Student, plan: Plan) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, lr=plan.rate, betas=BETAS)
 
 
-def _resumed(student: Student, optimizer: torch.optim.Optimizer, plan: Plan, kept: Path) -> int:
+def _resumed(
+    student: Student, optimizer: torch.optim.Optimizer, plan: Plan, checkpoint: Path
+) -> int:
     """Load the state of an earlier run of this plan; the number of epochs that are done."""
-    if not kept.is_file():
+    if not checkpoint.is_file():
         return 0
-    state: dict[str, Any] = torch.load(kept, weights_only=True)
+    state: dict[str, Any] = torch.load(checkpoint, weights_only=True)
     if state["plan"] != asdict(plan):
         return 0
     student.load_state_dict(state["student"])
@@ -153,10 +155,10 @@ def _resumed(student: Student, optimizer: torch.optim.Optimizer, plan: Plan, kep
 
 
 def _keep(
-    student: Student, optimizer: torch.optim.Optimizer, plan: Plan, epochs: int, kept: Path
+    student: Student, optimizer: torch.optim.Optimizer, plan: Plan, epochs: int, checkpoint: Path
 ) -> None:
     """Write the state; the file changes whole or not at all."""
-    partial = kept.with_suffix(".partial")
+    partial = checkpoint.with_suffix(".partial")
     state = {
         "plan": asdict(plan),
         "epochs": epochs,
@@ -164,4 +166,4 @@ def _keep(
         "optimizer": optimizer.state_dict(),
     }
     torch.save(state, partial)
-    partial.replace(kept)
+    partial.replace(checkpoint)

@@ -39,9 +39,14 @@ function readTheme(root) {
   };
 }
 
+// A palette by its name; a table of its own comes as bytes in base64.
+function paletteBytes(palette) {
+  return bytesOf(PALETTES[palette] ?? palette);
+}
+
 // High is far from the page: bright in the dark, dark in the light.
 function colourTable(palette, theme) {
-  const bytes = bytesOf(palette);
+  const bytes = paletteBytes(palette);
   return Array.from({ length: 256 }, (_, index) => {
     const entry = theme.dark ? index : 255 - index;
     const colour = Array.from(bytes.subarray(3 * entry, 3 * entry + 3));
@@ -51,7 +56,7 @@ function colourTable(palette, theme) {
 
 // Over a photograph the table runs from dark to bright in both themes, and zero is see-through.
 function photoTable(palette) {
-  const bytes = bytesOf(palette);
+  const bytes = paletteBytes(palette);
   return Array.from({ length: 256 }, (_, index) =>
     Array.from(bytes.subarray(3 * index, 3 * index + 3)),
   );

@@ -13,7 +13,7 @@ const VIEWS = {
 function render({ data, parentElement, setStateValue }) {
   const frame = (parentElement.headlight ??= openFrame(parentElement));
   frame.send = setStateValue;
-  frame.data = data;
+  frame.data = opened(data);
   frame.width = Math.floor(frame.root.clientWidth) || frame.width;
   frame.theme = readTheme(frame.root);
   showStale(frame);

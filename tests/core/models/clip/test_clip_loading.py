@@ -14,8 +14,7 @@ from core.__main__ import main
 from core.errors import InputError
 from core.models import load, require_kind, tower_for
 from core.models.clip import ClipModel, loading
-from core.models.clip.loading import is_clip
-from core.models.clip.names import HUB, Named, named
+from core.models.clip.names import HUB, Named, is_clip, named
 from tests.core.models.clip import tiny
 from tests.core.models.clip.folders import CONFIG, HUB_IS_OFF, save
 from tests.core.models.clip.tiny import CONTEXT, TEXT, TEXTS, VIT, WIDTH, pictures
@@ -87,12 +86,12 @@ def test_open_clips_names_are_known_from_others(name, parts):
 @pytest.mark.parametrize(
     ("name", "clip"),
     [
-        ("clip-mini", True), ("hf-hub:timm/ViT-B-16-SigLIP", True), ("hf-hub:owner/name", True),
+        ("hf-hub:timm/ViT-B-16-SigLIP", True), ("hf-hub:owner/name", True),
         ("hf-hub:timm/vit_small_patch14_reg4_dinov2.lvd142m", False), ("gpt2", False),
     ],
 )  # fmt: skip
 def test_names_go_to_the_library_that_has_them(name, clip):
-    assert is_clip(name, None) == clip
+    assert is_clip(name) == clip
 
 
 @pytest.mark.parametrize(

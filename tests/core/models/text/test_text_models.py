@@ -76,7 +76,7 @@ def test_a_model_without_fused_attention_gives_the_librarys_own_maps():
     ids = run.prepared.tensors["input_ids"]
     expected = model.module(ids, output_attentions=True).attentions
     for call, layer in zip(run.trace.calls, expected, strict=True):
-        torch.testing.assert_close(call.given, layer)
+        torch.testing.assert_close(call.model_weights, layer)
 
 
 def test_t5_source_of_four_and_target_of_three(t5):

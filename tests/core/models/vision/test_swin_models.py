@@ -187,7 +187,7 @@ def test_every_stage_is_a_group_over_its_own_patches(run):
 def test_a_view_of_a_head_marks_what_may_not_be_seen(run, wanted):
     view = head_view(run, Choice(group=0, layer=1, head=1, item=1))
     assert (view.allowed == (wanted[1][0, 0].numpy() > 1e-30)).all()
-    pooled = head_view(run, Choice(group=0, layer=1, head=1), whole=9)
+    pooled = head_view(run, Choice(group=0, layer=1, head=1), exact_up_to=9)
     assert pooled.allowed.shape == pooled.weights.shape
     assert not pooled.weights[~pooled.allowed].any()
     assert mosaic_view(run, Choice(group=1), size=6).shape == (3, 3, 6, 6)

@@ -1,11 +1,11 @@
-"""Running: a study of a whole model, in a thread."""
+"""Model job: a study of a whole model under several mechanisms."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.services.background import Background, LeftError
-from app.services.runs import Wanted
+from app.services.jobs.job import Job
+from app.services.requests import RunRequest
 from app.services.turns import Turns
 from core.bench.model.study import ModelStudy, study
 from core.models.model import Model
@@ -15,10 +15,10 @@ ROUNDS = 11  # of each mechanism: the page draws on the same cores, and a burst 
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What a visitor wants to have measured."""
+class StudyRequest:
+    """Which model is measured on which input, by which mechanisms in which layers."""
 
-    wanted: Wanted
+    run: RunRequest
     mechanisms: tuple[str, ...]
     span: tuple[int, int] | None  # first and last layer that are chosen; None: all
 
@@ -28,14 +28,12 @@ class Choice:
         return None if self.span is None else range(self.span[0], self.span[1] + 1)
 
 
-class Running(Background):
+class ModelJob(Job):
     """A study that waits for its turn, runs, and keeps what it has."""
-
-    cancelled = False
 
     def __init__(
         self,
-        choice: Choice,
+        request: StudyRequest,
         model: Model,
         prepared: Prepared,
         turns: Turns,
@@ -43,31 +41,21 @@ class Running(Background):
     ) -> None:
         """Start."""
         super().__init__(turns, connected)
-        self.choice, self.notes = choice, prepared.notes
-        self.whole: ModelStudy | None = None
-        self.share, self.started = 0.0, time.monotonic()
+        self.request, self.notes = request, prepared.notes
+        self.study: ModelStudy | None = None
+        self._started = time.monotonic()
         self._model, self._prepared = model, prepared
-        self.begin()
+        self.start()
 
     @property
     def left(self) -> float | None:
         """Seconds that it will still take, once there is something to tell that by."""
-        passed = time.monotonic() - self.started
+        passed = time.monotonic() - self._started
         return passed * (1 - self.share) / self.share if self.share > 0 else None
 
-    def cancel(self) -> None:
-        """End at the next attention call; what was measured stays."""
-        self.cancelled = True
-
     def run(self) -> None:
-        """Measure, pass by pass."""
-        self.started = time.monotonic()
-        how = {"layers": self.choice.layers, "rounds": ROUNDS, "on_step": self._step}
-        for whole in study(self._model, self._prepared, self.choice.mechanisms, **how):
-            self.whole = whole
-
-    def _step(self, share: float) -> None:
-        """Told inside of the model, between two attention calls."""
-        self.share = share
-        if self.cancelled:
-            raise LeftError
+        """Measure, pass by pass; it ends between two attention calls, and what it has stays."""
+        self._started = time.monotonic()
+        how = {"layers": self.request.layers, "rounds": ROUNDS, "on_step": self.step}
+        for so_far in study(self._model, self._prepared, self.request.mechanisms, **how):
+            self.study = so_far

@@ -1,4 +1,4 @@
-"""The command `bench`: what capture, the CLIP page and every attention mechanism cost."""
+"""The command `bench attention`: mechanisms side by side, as a table of bars or a sweep."""
 
 import argparse
 import subprocess
@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.attention import MECHANISMS
 from core.bench.results.summary import (  # fmt: skip
     against,
     crossovers,
@@ -14,11 +13,14 @@ from core.bench.results.summary import (  # fmt: skip
     time_growth,
     verdict,
 )
+from core.bench.sweep.estimate import in_bytes, in_time
 from core.bench.sweep.messages import Accuracy, Machine, Memory, Message, Refused, Timing
 from core.bench.sweep.plan import Plan
 from core.bench.sweep.saved import Results, of_kind
+from core.bench.sweep.sweep import Sweep
+from core.capture.allocator import keep_freed_memory
 from core.capture.trace import AttentionCall
-from core.cli import bench_inputs, bench_model, maps
+from core.cli import bench_inputs
 from core.errors import InputError
 
 STOPPED = 130  # what a shell gives a command that Ctrl+C ended
@@ -31,76 +33,22 @@ FIELDS = (
 )  # fmt: skip
 
 
-def add_parser(commands: "argparse._SubParsersAction") -> None:
-    """The command with what it measures."""
-    bench = commands.add_parser("bench", help="measure, as ratios side by side")
-    what = bench.add_subparsers(dest="what", required=True, metavar="what")
-    for name, about in (
-        ("capture", "what recording and maps cost"),
-        ("clip", "encoding, labelling and the CLIP page"),
-        ("long", "a text of 8,192 tokens: its maps, tiles and bytes"),
-    ):
-        what.add_parser(name, help=about).set_defaults(act=maps.bench)
-    attention = what.add_parser(
-        "attention",
-        help="mechanisms side by side: error, time, memory",
-        description="Without options: the table of bars. With any of them: a sweep over lengths, "
-        "every mechanism on the same q, k and v, in a process of its own: random ones, or those "
-        "of a model that reads a text or a picture.",
-    )
-    _add_options(attention)
-    attention.set_defaults(act=attend)
-    bench_model.add_parser(what)
-
-
-def _add_options(command: argparse.ArgumentParser) -> None:
-    usual = Plan()
-    command.add_argument("--bars", action="store_true", help="print the table of bars")
-    command.add_argument(
-        "--arms", dest="mechanisms", nargs="+", metavar="NAME", help=", ".join(MECHANISMS)
-    )
-    command.add_argument("--lengths", nargs="+", type=int, metavar="N", help="positions")
-    for name, about in (
-        ("batch", "sequences at a time"),
-        ("heads", "heads"),
-        ("dim", "dimensions of a head"),
-        ("rounds", "samples of every mechanism"),
-        ("threads", "of the processor"),
-        ("seed", "of the random inputs"),
-    ):
-        told = f"{about} (default {getattr(usual, name)})"
-        command.add_argument(f"--{name}", type=int, metavar="N", help=told)
-    command.add_argument("--precision", help="float32, bfloat16 or float16 (default float32)")
-    command.add_argument("--device", help="auto, cpu, cuda or mps (default cpu)")
-    command.add_argument("--causal", action="store_true", default=None, help="no looking ahead")
-    command.add_argument(
-        "--backward", action="store_true", default=None,
-        help="training steps too, with and without checkpointing",
-    )  # fmt: skip
-    command.add_argument(
-        "--most-seconds", type=float, metavar="S",
-        help=f"refuse a longer run (default {usual.most_seconds:.0f})",
-    )  # fmt: skip
-    bench_inputs.add_options(command)
-    command.add_argument("--out", type=Path, help="a .json file for raw samples and versions")
-
-
-def attend(given: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """The table of bars, or a sweep."""
     chosen = {
         name: tuple(value) if isinstance(value, list) else value
         for name in FIELDS
-        if (value := getattr(given, name)) is not None
+        if (value := getattr(options, name)) is not None
     }
-    own = bench_inputs.asked(given)
-    if given.bars and (chosen.keys() - {"threads"} or own or given.out is not None):
+    own = bench_inputs.from_model(options)
+    if options.bars and (chosen.keys() - {"threads"} or own or options.out is not None):
         raise InputError("--bars has sizes of its own: it goes with --threads only.")
-    if given.bars or not (chosen or own or given.out is not None):
+    if options.bars or not (chosen or own or options.out is not None):
         return _bars(chosen.get("threads", BAR_THREADS))
     if not own:
-        return _sweep(Plan(**chosen), given.out)
-    taken = bench_inputs.taken(given, chosen)
-    return _sweep(taken.plan(Plan(**chosen)), given.out, taken.call)
+        return _sweep(Plan(**chosen), options.out)
+    recorded = bench_inputs.model_call(options, chosen)
+    return _sweep(recorded.plan(Plan(**chosen)), options.out, recorded.call)
 
 
 def _bars(threads: int) -> int:
@@ -108,18 +56,15 @@ def _bars(threads: int) -> int:
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
-def _sweep(plan: Plan, out: Path | None, given: AttentionCall | None = None) -> int:
-    # Only here: other commands need no child processes.
-    from core.bench.sweep.estimate import in_bytes, in_time
-    from core.bench.sweep.sweep import Sweep
-
-    sweep = Sweep(plan, None if out is None else out.absolute(), given)
+def _sweep(plan: Plan, out: Path | None, call: AttentionCall | None = None) -> int:
+    keep_freed_memory()  # as the child does, whose time is estimated here
+    sweep = Sweep(plan, None if out is None else out.absolute(), call)
     cost = sweep.estimate
     sys.stdout.write(f"about {in_time(cost.seconds)} and {in_bytes(cost.peak_bytes)} of memory\n")
     stopped = False
     try:
         for message in sweep:
-            for line in told(message, sweep.results):
+            for line in lines_of(message, sweep.results):
                 sys.stdout.write(f"{line}\n")
                 sys.stdout.flush()
     except KeyboardInterrupt:
@@ -131,7 +76,7 @@ def _sweep(plan: Plan, out: Path | None, given: AttentionCall | None = None) -> 
     return STOPPED if stopped else 0
 
 
-def told(message: Message, results: Results) -> Iterator[str]:
+def lines_of(message: Message, results: Results) -> Iterator[str]:
     """A message as lines to read."""
     if isinstance(message, Machine):
         yield (

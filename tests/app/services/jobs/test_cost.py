@@ -1,11 +1,12 @@
-"""Measuring beside the page: it gives a cost, can be stopped, and says what went wrong."""
+"""A cost is measured beside the page: it comes, can be cancelled, and says what went wrong."""
 
 import threading
 
 import pytest
 
-from app.services import measuring
-from app.services.measuring import Measuring
+from app.services.jobs import cost
+from app.services.jobs.cost import CostJob
+from app.services.jobs.job import Status
 from app.services.turns import Turns
 from app.words import say
 from core.errors import InputError
@@ -21,9 +22,9 @@ class Named:
 def measure_by(monkeypatch):
     """Puts a function in the place of `measure`, and starts a measurement with it."""
 
-    def start(work, turns=None) -> Measuring:
-        monkeypatch.setattr(measuring, "measure", lambda model, run, on_step: work(on_step))
-        return Measuring(None, Named(), turns or Turns())
+    def start(work, turns=None) -> CostJob:
+        monkeypatch.setattr(cost, "measure", lambda model, run, on_step: work(on_step))
+        return CostJob(None, Named(), turns or Turns())
 
     return start
 
@@ -44,10 +45,10 @@ def test_it_ends_with_what_was_measured_and_tells_the_share(measure_by):
     seen.set()
     assert one.finished.wait(5)
     assert one.cost == "the cost"
-    assert not one.stopped
+    assert one.status is Status.DONE
 
 
-def test_stop_ends_it_at_the_next_step_and_frees_the_queue(measure_by):
+def test_cancel_ends_it_at_the_next_step_and_frees_the_queue(measure_by):
     turns, asked = Turns(), threading.Event()
 
     def work(on_step):
@@ -56,22 +57,23 @@ def test_stop_ends_it_at_the_next_step_and_frees_the_queue(measure_by):
         pytest.fail("it went on")
 
     one = measure_by(work, turns)
-    one.stop()
+    one.cancel()
     asked.set()
     assert one.finished.wait(5)
-    assert one.stopped
+    assert one.status is Status.CANCELLED
     assert one.error is None
     with turns.turn(lambda ahead: pytest.fail("the queue is still taken")):
         pass
 
 
-def test_while_it_waits_for_its_turn_it_can_be_stopped_too(measure_by):
+def test_while_it_waits_for_its_turn_it_can_be_cancelled_too(measure_by):
     turns = Turns()
     with turns.turn(lambda ahead: None):
         one = measure_by(lambda on_step: pytest.fail("it was not its turn"), turns)
-        one.stop()
+        one.cancel()
         assert one.finished.wait(5)
     assert one.cost is None
+    assert one.status is Status.CANCELLED
 
 
 @pytest.mark.parametrize(
@@ -88,3 +90,4 @@ def test_what_went_wrong_is_one_sentence(measure_by, failure, said):
     one = measure_by(work)
     assert one.finished.wait(5)
     assert one.error == said
+    assert one.status is Status.FAILED

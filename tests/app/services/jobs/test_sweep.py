@@ -8,8 +8,9 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from app.services import background
-from app.services.sweep_job import Running
+from app.services.jobs import job
+from app.services.jobs.job import Status
+from app.services.jobs.sweep import SweepJob
 from app.services.turns import Turns
 from core.bench.sweep import sweep
 from core.bench.sweep.plan import Plan
@@ -48,26 +49,28 @@ def until(true, seconds=PATIENCE):
 
 def started(turns, **how):
     """A run whose process has said its first word."""
-    running = Running(LONG, turns, **how)
+    running = SweepJob(LONG, turns, **how)
     assert until(lambda: running.sweep.messages)
     return running
 
 
 def test_the_second_visitor_waits_is_told_and_runs_afterwards(turns):
     first = started(turns)
-    second = Running(TINY, turns)
+    second = SweepJob(TINY, turns)
     assert until(lambda: second.ahead == 1)
     assert second.sweep._child is None
     first.cancel()
     assert second.finished.wait(PATIENCE)
     assert second.results.finished
+    assert (first.status, second.status) == (Status.CANCELLED, Status.DONE)
     assert second.ahead == 0
 
 
 def test_the_second_visitor_can_leave_and_never_starts(turns):
     first = started(turns)
-    second = Running(TINY, turns)
+    second = SweepJob(TINY, turns)
     assert until(lambda: second.ahead == 1)
+    assert second.status is Status.WAITING
     second.cancel()
     assert second.finished.wait(10)
     assert not first.finished.is_set()
@@ -77,7 +80,7 @@ def test_the_second_visitor_can_leave_and_never_starts(turns):
 
 
 def test_a_run_ends_when_its_page_is_closed_or_reloaded(turns, monkeypatch):
-    monkeypatch.setattr(background, "GONE", 0.5)
+    monkeypatch.setattr(job, "GONE", 0.5)
     open_pages = [True]
     running = started(turns, connected=lambda: bool(open_pages))
     time.sleep(1.5)
@@ -88,7 +91,7 @@ def test_a_run_ends_when_its_page_is_closed_or_reloaded(turns, monkeypatch):
 
 
 def test_a_connection_that_comes_back_in_time_ends_nothing(turns, monkeypatch):
-    monkeypatch.setattr(background, "LOOK", 0.05)
+    monkeypatch.setattr(job, "LOOK", 0.05)
     answers = [False] * 5
     running = started(turns, connected=lambda: not answers or answers.pop())
     time.sleep(1.0)
@@ -97,8 +100,8 @@ def test_a_connection_that_comes_back_in_time_ends_nothing(turns, monkeypatch):
 
 
 def test_a_run_that_nobody_looks_at_ends(turns, monkeypatch):
-    monkeypatch.setattr(background, "UNSEEN", 0.5)
-    running = Running(LONG, turns)
+    monkeypatch.setattr(job, "UNSEEN", 0.5)
+    running = SweepJob(LONG, turns)
     assert running.finished.wait(PATIENCE)
     assert running.sweep.cancelled
 
@@ -108,6 +111,7 @@ def test_a_process_that_is_killed_is_told(turns):
     running.sweep._child.kill()
     assert running.finished.wait(PATIENCE)
     assert "by the signal SIGKILL" in running.error
+    assert running.status is Status.FAILED
     assert not running.results.finished
 
 
@@ -115,7 +119,7 @@ def test_no_process_outlives_a_server_that_is_killed():
     server = (
         "from dataclasses import replace\n"
         "from core.bench.sweep.sweep import Sweep\n"
-        "from tests.app.services.test_sweep_job import LONG\n"
+        "from tests.app.services.jobs.test_sweep import LONG\n"
         "run = Sweep(LONG)\n"
         "for _ in run:\n"
         "    print(run._child.pid, flush=True)\n"
@@ -132,6 +136,6 @@ def test_no_process_outlives_a_server_that_is_killed():
 
 def test_the_last_words_of_a_process_that_fails_are_told(turns, monkeypatch):
     monkeypatch.setattr(sweep, "CHILD", ("-c", "raise MemoryError('no room for the scores')"))
-    running = Running(TINY, turns)
+    running = SweepJob(TINY, turns)
     assert running.finished.wait(PATIENCE)
     assert running.error.endswith("its last words: MemoryError: no room for the scores")

@@ -1,0 +1,1 @@
+"""The options of every command. Light, so that help comes at once: nothing in here needs torch."""
