@@ -29,6 +29,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(name)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """Two threads of small tensors mostly wait for one another, and longer on a busy machine."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 # Below, core is not imported on top: jaxtyping checks only what is imported later than this file.
 @pytest.fixture(scope="session")
 def fetched() -> Callable[..., None]:

@@ -1,22 +1,10 @@
-"""One thread for all of core's tests, and tiny models that several files read texts with."""
-
-from collections.abc import Iterator
+"""Tiny models that several test files read texts with."""
 
 import pytest
-import torch
 import transformers as hf
 
 from core.models.text.model import TextModel
 from tests.core.models.text.tiny_text import bert_module, built, word_piece
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """A second thread has nothing to do in tensors of ten numbers, and waking it takes longer."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture
