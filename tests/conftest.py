@@ -1,6 +1,6 @@
-"""Tiers of the tests, as `markers` in pyproject.toml describes them, and the weights some need."""
+"""Tiers of the tests, as `markers` in pyproject.toml has them, and what several tiers need."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,10 +29,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(name)
 
 
+# Below, core is not imported on top: jaxtyping checks only what is imported later than this file.
 @pytest.fixture(scope="session")
 def fetched() -> Callable[..., None]:
     """Skips a test where the weights of one of the models that it names have not been fetched."""
-    # Not on top: jaxtyping checks only what is imported after this file has been read.
     from core.models import SOURCES
     from core.models.files import weights
 
@@ -42,3 +42,17 @@ def fetched() -> Callable[..., None]:
                 pytest.skip(f"the weights of {name} are not here: make weights")
 
     return needed
+
+
+@pytest.fixture
+def sweeps_here(monkeypatch) -> None:
+    """Sweeps measure in this process: the numbers are real, and torch need not load once more."""
+    from core.bench.sweep import measuring, sweep
+
+    def measure(one: sweep.Sweep) -> Iterator[object]:
+        for message in measuring.measured(one.plan, one.given):
+            if one.cancelled:
+                return
+            yield one._kept(message)
+
+    monkeypatch.setattr(sweep.Sweep, "__iter__", measure)

@@ -13,9 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from core import models
 from core.bench.cost import Comparison, Cost
-from core.bench.sweep.measuring import measured
-from core.bench.sweep.messages import Message
-from core.bench.sweep.sweep import Sweep
 from core.bench.timing import Spread
 from core.models.model import Model
 from core.models.run import Run
@@ -57,19 +54,6 @@ def stand_in(model: Model, run: Run, on_step: Callable[[float], None]) -> Cost:
 @pytest.fixture
 def real_cost() -> None:
     """Asked for by a test about the cost: its pages measure what their runs take."""
-
-
-@pytest.fixture
-def sweeps_here(monkeypatch) -> None:
-    """Sweeps measure in this process: the numbers are real, and torch need not load once more."""
-
-    def measure(sweep: Sweep) -> Iterator[Message]:
-        for message in measured(sweep.plan, sweep.model_call):
-            if sweep.cancelled:
-                return
-            yield sweep._kept(message)
-
-    monkeypatch.setattr(Sweep, "__iter__", measure)
 
 
 @pytest.fixture

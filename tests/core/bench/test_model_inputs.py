@@ -22,6 +22,7 @@ from core.bench.sweep.sweep import Sweep
 from core.capture.trace import AttentionCall
 from core.errors import InputError
 from core.models.text.model import TextModel
+from tests.core.bench import stand_in
 from tests.core.models.text.tiny_text import bert_module, decoder, word_piece
 
 ARMS = ("standard", "flash", "linear")
@@ -161,9 +162,9 @@ def folder(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def sweep_of(layer=1):
-    found = record_call(decoder("llama"), TEXT, layer)
-    return Sweep(found.plan(PLAN), model_call=found.call)
+def sweep_of(plan=PLAN):
+    found = record_call(decoder("llama"), TEXT, 1)
+    return Sweep(found.plan(plan), model_call=found.call)
 
 
 def test_a_sweep_on_the_call_of_a_model_leaves_no_file(folder):
@@ -184,16 +185,18 @@ def test_a_sweep_on_the_call_of_a_model_leaves_no_file(folder):
     )
 
 
-def test_a_run_that_is_cut_off_leaves_no_file_either(folder):
-    run = sweep_of()
+def test_a_run_that_is_cut_off_leaves_no_file_either(folder, monkeypatch):
+    stand_in.put(monkeypatch)  # this child does not even read the file
+    endless = replace(PLAN, rounds=1000, most_seconds=1e9)
+    run = sweep_of(endless)
     results = iter(run)
     next(results)
     run.cancel()
     assert not any(isinstance(each, Finished) for each in results)
-    run = sweep_of()
+    run = sweep_of(endless)
     run.cancel()
     assert list(run) == []
-    run = sweep_of()
+    run = sweep_of(endless)
     results = iter(run)
     next(results)
     run._child.kill()

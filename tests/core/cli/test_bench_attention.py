@@ -47,7 +47,7 @@ def test_without_options_the_bars_are_printed_by_a_process_with_two_threads(monk
     ]
 
 
-def test_a_sweep_prints_error_time_memory_and_growth(capsys, tmp_path):
+def test_a_sweep_prints_error_time_memory_and_growth(sweeps_here, capsys, tmp_path):
     out = tmp_path / "results.json"
     assert main([*SWEEP, "--causal", "--out", str(out)]) == 0
     said = capsys.readouterr().out
@@ -79,6 +79,7 @@ def test_bad_input_is_one_sentence(capsys, options, words):
     assert said.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_bars_name_what_is_missing(monkeypatch):
     for name, few in (("LENGTH", 64), ("ROUNDS", 1), ("FEW", 1)):
         monkeypatch.setattr(attention, name, few)
@@ -102,7 +103,7 @@ def test_a_package_that_nobody_has_is_missing():
     assert others.missing(nothing)
 
 
-def test_a_sweep_on_what_a_layer_of_a_model_was_given(monkeypatch, capsys, tmp_path):
+def test_a_sweep_on_what_a_layer_of_a_model_was_given(sweeps_here, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr("core.models.load", lambda *_, **__: decoder("llama"))
     out = tmp_path / "results.json"
     command = ["bench", "attention", "--text", "the cat", "--layer", "1", "--arms", "flash",
