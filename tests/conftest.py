@@ -50,7 +50,7 @@ def sweeps_here(monkeypatch) -> None:
     from core.bench.sweep import measuring, sweep
 
     def measure(one: sweep.Sweep) -> Iterator[object]:
-        for message in measuring.measured(one.plan, one.given):
+        for message in measuring.measured(one.plan, one.model_call):
             if one.cancelled:
                 return
             yield one._kept(message)
