@@ -15,17 +15,17 @@ class Store:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> object | None:
-        """What is kept under a key; None if nothing is."""
+        """The result of a key; None if there is none."""
         with self._lock:
             return self._cache.get(key)
 
     def drop(self, key: Hashable) -> None:
-        """Keep it no longer, if it was kept."""
+        """Remove a key, if it is there."""
         with self._lock:
             self._cache.pop(key, None)
 
     def put(self, key: Hashable, value: object) -> None:
-        """Keep a value; the oldest make room. One that is larger than the store is not kept."""
+        """Store a value; the oldest make room. One that is larger than the store is left out."""
         with self._lock:
             self._cache.pop(key, None)
             if self._cache.getsizeof(value) <= self._cache.maxsize:

@@ -37,7 +37,7 @@ def attend(inputs: AttentionInputs) -> Float[Tensor, "batch head q value_dim"]:
     Where gradients are wanted, each chunk of queries is computed again on the way back.
     """
     query, key, value = inputs.query, inputs.key, inputs.value
-    outputs = [inputs.zeros()[:, :, :0]]
+    outputs = [query.new_zeros(*query.shape[:2], 0, value.shape[-1])]
     for queries in blocks(query.shape[2], QUERIES):
         chunk = (query[:, :, queries], key, value, inputs, queries)
         if torch.is_grad_enabled():

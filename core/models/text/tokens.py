@@ -48,11 +48,11 @@ def read(
         "return_offsets_mapping": tokenizer.is_fast,
         "verbose": False,
     }
-    encoding = tokenizer(text, **wanted)
-    total = len(encoding["input_ids"])
+    uncut = tokenizer(text, **wanted)
+    total = len(uncut["input_ids"])
     if total <= limit:
-        positions = _positions(tokenizer, encoding, text)
-        return Tokens(tuple(encoding["input_ids"]), positions, total, text, "")
+        positions = _positions(tokenizer, uncut, text)
+        return Tokens(tuple(uncut["input_ids"]), positions, total, text, "")
     encoding = tokenizer(text, truncation=True, max_length=limit, **wanted)
     ids = tuple(encoding["input_ids"])
     room = len(ids) - sum(encoding["special_tokens_mask"])
@@ -60,7 +60,7 @@ def read(
         end = max(stop for _, stop in encoding["offset_mapping"])
         seen, cut = text[:end], text[end:]
     else:  # these do not say where a token stood, only how it reads
-        pairs = zip(encoding["input_ids"], encoding["special_tokens_mask"], strict=True)
+        pairs = zip(uncut["input_ids"], uncut["special_tokens_mask"], strict=True)
         own = [index for index, added in pairs if not added]
         seen, cut = tokenizer.decode(own[:room]), tokenizer.decode(own[room:])
     return Tokens(ids, _positions(tokenizer, encoding, text), total, seen, cut)
