@@ -11,8 +11,9 @@ from core.errors import InputError
 from core.maps import head_view, regions
 from core.models import MODELS, OFFLINE, devices
 from core.models.files import text_files
+from core.models.files.sources import SOURCES
 from core.models.files.text_files import text_of
-from core.models.files.weights import SOURCES, fetch
+from core.models.files.weights import fetch
 from core.models.run import Run
 from core.models.vision.images import ENDINGS as PICTURE_ENDINGS
 from core.models.vision.images import open_picture
