@@ -76,6 +76,6 @@ $(VENV)/.done-bench: requirements-bench.txt $(VENV)/.done-app
 	@touch $@
 
 # Marked by a file because asking `core` takes seconds; the app fetches what is missing all the same.
-$(VENV)/.done-first-weights: core/models/files/weights.py $(VENV)/.done-app
+$(VENV)/.done-first-weights: core/models/files/sources.py $(VENV)/.done-app
 	$(RUN) -m core weights minilm focus-vit lite0
 	@touch $@

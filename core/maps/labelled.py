@@ -27,13 +27,10 @@ class Provenance:
         return " · ".join(part for part in parts if part)
 
     def lines(self) -> list[str]:
-        """All of it, one line each, without quotes or line ends that could upset a reader."""
+        """All of it, one line each, as typed but for line ends."""
         known = {name: value for name, value in asdict(self).items() if value not in ("", {})}
         known["versions"] = ", ".join(f"{name} {tag}" for name, tag in self.versions.items())
-        return [
-            f"{name}: {' '.join(str(value).split())}".replace('"', "'")
-            for name, value in known.items()
-        ]
+        return [f"{name}: {' '.join(str(value).split())}" for name, value in known.items()]
 
 
 @dataclass(frozen=True)

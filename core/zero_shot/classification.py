@@ -41,11 +41,11 @@ class Classification:
 
     def among_pictures(self) -> Float[np.ndarray, "picture picture"]:
         """The cosine of every picture with every picture."""
-        return (self.pictures @ self.pictures.T).numpy()
+        return (self.pictures @ self.pictures.T).clamp(-1, 1).numpy()
 
     def among_texts(self) -> Float[np.ndarray, "label label"]:
         """The cosine of every label with every label."""
-        return (self.texts @ self.texts.T).numpy()
+        return (self.texts @ self.texts.T).clamp(-1, 1).numpy()
 
 
 def classify(

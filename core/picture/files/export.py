@@ -41,12 +41,14 @@ def to_npz(labelled: LabelledMap) -> bytes:
 def to_csv(labelled: LabelledMap) -> bytes:
     """A table: provenance in lines that begin with #, a header of columns, then the rows.
 
-    Labels stand as they are. A spreadsheet takes a token such as '=1' for a formula; an apostrophe
-    before it would make it another token for every other reader, and no longer the NPZ's label.
+    The provenance is as typed, but that a space parts a comma from a quote after it: a reader that
+    knows no comments would take the two for the start of a cell. Labels stand as they are. A
+    spreadsheet takes a token such as '=1' for a formula; an apostrophe before it would make it
+    another token for every other reader, and no longer the NPZ's label.
     """
     file = io.StringIO(newline="")
     writer = csv.writer(file)
-    file.writelines(f"# {line}\r\n" for line in labelled.about.lines())
+    file.writelines(f"# {line}\r\n".replace(',"', ', "') for line in labelled.about.lines())
     writer.writerow(["looks \\ looked at", *labelled.columns])
     for label, weights in zip(labelled.rows, labelled.weights, strict=True):
         writer.writerow([label, *(f"{weight:.6g}" for weight in weights)])

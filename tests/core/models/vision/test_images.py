@@ -7,7 +7,7 @@ import zlib
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 from core.errors import InputError
 from core.models.vision import images
@@ -126,13 +126,56 @@ def test_v7_a_truncated_jpeg_is_one_clear_line():
         open_picture(data[: len(data) // 2], "cut.jpg")
 
 
+def chunk(kind, body):
+    check = struct.pack(">I", zlib.crc32(kind + body))
+    return struct.pack(">I", len(body)) + kind + body + check
+
+
+def with_chunk(data, piece):
+    """A PNG with one more chunk behind its header."""
+    end = 8 + 12 + 13
+    return data[:end] + piece + data[end:]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        chunk(b"eXIf", b"no exif at all"),
+        chunk(b"eXIf", b"MM\x00*\x00\x00\xff\xff"),
+        chunk(b"eXIf", b"MM\x00*")[:-4] + b"oops",
+        chunk(b"tEXt", b"Comment")[:-4] + b"oops",
+        chunk(b"iCCP", b"name\x00\x00no profile"),
+        chunk(b"zTXt", b"name\x00\x00no zlib"),
+    ],
+    ids=["words", "directory", "sum", "comment", "profile", "packed"],
+)
+def test_u9_a_fault_in_metadata_says_nothing_about_the_pixels(piece):
+    data = encoded(Image.new("RGB", (5, 3), (9, 8, 7)))
+    assert pixel(open_picture(with_chunk(data, piece), "sound.png")) == (9, 8, 7)
+
+
+def test_u9_deep_grey_with_a_transparent_value_lies_on_white():
+    values = np.array([[0, 65535, 257], [0, 514, 0]], dtype=np.uint16)
+    data = with_chunk(encoded(Image.fromarray(values)), chunk(b"tRNS", struct.pack(">H", 0)))
+    picture = open_picture(data, "scan.png")
+    np.testing.assert_array_equal(
+        np.asarray(picture.pixels)[..., 0], [[255, 255, 1], [255, 2, 255]]
+    )
+    assert "'scan.png' is transparent in places; it was laid on white." in picture.notes
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_v6_every_orientation_is_turned_as_pillow_turns_it(orientation):
+    image = Image.fromarray(np.arange(45, dtype=np.uint8).reshape(3, 5, 3))
+    exif = Image.Exif()
+    exif[images.ORIENTATION] = orientation
+    data = encoded(image, exif=exif)
+    wanted = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+    np.testing.assert_array_equal(open_picture(data, "a.png").pixels, wanted)
+
+
 def header_only_png(width, height):
     """A PNG whose header claims a size, with hardly any data behind it."""
-
-    def chunk(kind, body):
-        check = struct.pack(">I", zlib.crc32(kind + body))
-        return struct.pack(">I", len(body)) + kind + body + check
-
     header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
     return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(b"0")) + chunk(b"IEND", b"")
 
