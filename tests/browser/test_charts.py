@@ -15,7 +15,7 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 import streamlit as st
-from app import charts
+from app.charts import matrix as charts
 
 values = np.arange(35, dtype=np.float32).reshape(5, 7) / 100
 names = [[f"row {{n}}" for n in range(5)], [f"<b> {{n}}" for n in range(7)]]
@@ -32,7 +32,7 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 import streamlit as st
-from app import charts
+from app.charts import matrix as charts
 
 labels = ["a photo of a cat", "a label that says so much that it has no room", "cup", "hat"]
 cosine = np.array([0.273, 0.204, -0.05, -0.204], np.float32)
