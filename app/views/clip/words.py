@@ -25,7 +25,10 @@ def show_all_cut(view: ClipView) -> None:
     cut = view.classification.cut
     if not cut:
         return
-    st.caption(say("clip_cut", context=view.classification.facts.context, count=len(cut)))
+    lost = sum(len(end.split()) for _, end in cut.values())
+    labels = say("clip_one_label") if len(cut) == 1 else say("clip_some_labels", count=len(cut))
+    context = view.classification.facts.context
+    st.caption(say("clip_cut", context=context, words=f"{lost:,}", labels=labels))
     for read, lost in list(cut.values())[:CUT_SHOWN]:
         show_cut(read, lost)
 

@@ -35,8 +35,10 @@ WORDS = {
     "a bias (SigLIP) take the sigmoid of scale x cosine + bias for each label by itself.",
     "clip_small": "This is our small offline CLIP, trained on clip art and emoji in minutes. It is "
     "far from a real one: choose a model of the hub, or a folder, for work that counts.",
-    "clip_cut": "Longer than the model's {context} tokens, so that their end is not read (greyed): "
-    "labels {count}.",
+    "clip_cut": "The model reads {context} tokens of a label and its template. Words that it does "
+    "not read, greyed: {words}, in {labels}.",
+    "clip_one_label": "one label",
+    "clip_some_labels": "{count} labels",
     "clip_query_cut": "The model reads {context} tokens; not read ({count} words):",
     "clip_alike": "The model reads “{first}” and “{second}” alike: each takes a share of the same "
     "probability.",
