@@ -26,7 +26,7 @@ run: $(VENV)/.done-first-weights
 check: $(VENV)/.done-tests
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	HF_HUB_OFFLINE=1 $(RUN) -m pytest -m unit
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest -n 2 --dist loadfile -m unit
 
 test: $(VENV)/.done-tests
 	@if ! command -v chromium >/dev/null; then \
@@ -39,7 +39,7 @@ test: $(VENV)/.done-tests
 	$(RUN) -m core weights
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	HF_HUB_OFFLINE=1 $(RUN) -m pytest -m "not slow"
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest -n 2 --dist loadfile -m "not slow"
 
 slow: $(VENV)/.done-tests
 	$(RUN) -m core weights

@@ -23,6 +23,12 @@ FILES = {"image": "views/image.py", "clip": "views/clip/clip.py", "lab": "views/
 SPREAD = Spread(20.0, 19.0, 21.0)
 
 
+@pytest.fixture(autouse=True)
+def own_main(monkeypatch) -> None:
+    """A page that ran here stays behind as __main__, and a process started later would run it."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
 @pytest.fixture(autouse=True, scope="session")
 def no_collecting() -> Iterator[None]:
     """Streamlit collects garbage after each run of a page: slow with all of torch in memory."""
@@ -60,8 +66,6 @@ def real_cost() -> None:
 def open_page(request, monkeypatch, fetched, load) -> Callable[[str], AppTest]:
     """Opens a page by name; skipped where its weights have not been fetched."""
     monkeypatch.setitem(os.environ, "HF_HUB_OFFLINE", "1")
-    # A page that ran here stays behind as __main__, and a process started later would run it.
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     # Nothing looks again by itself in here, as a browser does: the page waits for the cost.
     monkeypatch.setattr("app.components.costs.PATIENCE", 60.0)
     monkeypatch.setattr("core.models.load", load)

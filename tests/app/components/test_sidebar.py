@@ -1,19 +1,11 @@
 """The sidebar: only what can run is offered, and the rest is listed with its reason."""
 
-import sys
-
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
 from app.components import sidebar
 from core.attention import MECHANISMS
-
-
-@pytest.fixture(autouse=True)
-def own_main(monkeypatch):
-    """What ran here stays behind as __main__, and a process started later would run it."""
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 def sidebar_alone():
