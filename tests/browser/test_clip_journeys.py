@@ -87,7 +87,10 @@ def test_own_pictures_are_ranked_and_all_scores_are_taken_away(visit, tmp_path, 
     offline.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [(1280, "dark"), (390, "light"), pytest.param(390, "dark", marks=pytest.mark.slow)],
+)
 def test_no_section_scrolls_sideways(visit, width, scheme):
     here = visit("clip", width=width, scheme=scheme)
     for section in ("Zero-shot", "Matrix", "Why", "Retrieval"):

@@ -116,7 +116,10 @@ def test_a_reload_in_the_middle_ends_the_process(visit):
     assert not old.is_running() or old.status() == psutil.STATUS_ZOMBIE
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [(1280, "dark"), (390, "light"), pytest.param(390, "dark", marks=pytest.mark.slow)],
+)
 def test_nothing_scrolls_sideways(visit, width, scheme):
     here = opened(visit, width=width, scheme=scheme)
     expect(here.page.locator('canvas[aria-label*="Attention map"]')).to_have_count(3)
