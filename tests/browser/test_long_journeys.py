@@ -30,7 +30,7 @@ FRAME = """(node) => {
 @pytest.fixture(scope="module")
 def file(tmp_path_factory) -> Path:
     """Our own source, more than the model reads."""
-    sources = sorted(Path(core.__file__).parent.glob("*.py"))
+    sources = sorted(Path(core.__file__).parent.rglob("*.py"))
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)[:100_000]
     path = tmp_path_factory.mktemp("texts") / "source.py"
     path.write_text(text, encoding="utf-8")
