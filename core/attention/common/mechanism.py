@@ -45,11 +45,6 @@ class Mechanism:
     unavailable: Callable[[torch.device, torch.dtype], str | None] | None = None
     compiles: bool = False  # True: the first call of each kind takes seconds
 
-    @property
-    def any_mask(self) -> bool:
-        """Does `attend` take masks that hide any pairs, or add to their scores?"""
-        return self.masks == "any"
-
     def attend(
         self,
         query: Float[Tensor, "batch head q dim"],

@@ -42,13 +42,6 @@ class Reading:
         # A fast tokenizer keeps how it cuts and pads as state: one thread at a time.
         self._tokenizing = Lock()
 
-    @property
-    def unknown_id(self) -> int | None:
-        """The id of what the vocabulary lacks; None where it can spell everything."""
-        if isinstance(self.tokenizer, SimpleTokenizer):
-            return None
-        return self.tokenizer.tokenizer.unk_token_id
-
     def ids(self, texts: Sequence[str]) -> Int[Tensor, "text position"]:
         """The ids of each text, filled up to the context, as the tokenizer itself gives them."""
         with self._tokenizing:

@@ -22,12 +22,3 @@ def read_alike(
         if other != label:
             pairs.append((other, label))
     return tuple(pairs)
-
-
-def unknown(model: ClipModel, labels: Sequence[str]) -> tuple[str, ...]:
-    """The labels in which the tokenizer knows some word not at all; it reads a mark instead."""
-    mark = model.text.reading.unknown_id
-    if mark is None:  # of bytes or characters every word can be spelled
-        return ()
-    ids = model.text.reading.ids(labels)
-    return tuple(label for label, row in zip(labels, ids, strict=True) if (row == mark).any())

@@ -162,7 +162,7 @@ def test_a_mask_is_honoured_or_refused_by_name(mechanism, kind):
     mask = window if kind == "window" else torch.randn(Q, K)
     if refuses(mechanism, lambda: mechanism.attend(query, key, value, mask=mask)):
         return None
-    if mechanism.any_mask:
+    if mechanism.masks == "any":
         visible = window if kind == "window" else torch.ones(Q, K).bool()
         return check(mechanism, query, key, value, visible, mask=mask)
     with pytest.raises(MechanismError, match=rf"^{re.escape(mechanism.name)}: masks"):

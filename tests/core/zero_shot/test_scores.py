@@ -120,3 +120,13 @@ def test_no_picture_and_no_label_are_refused():
         score(picture[:0], label, **named(1), scale=1.0)
     with pytest.raises(InputError, match="At least one label was wanted; none came"):
         score(picture, label[:, :0], **named(0), scale=1.0)
+
+
+def test_a_cosine_is_never_above_1_whatever_rounding_does():
+    vectors = torch.randn(509, 211, generator=torch.Generator().manual_seed(0))
+    scores = score(
+        vectors, vectors[None], labels=[str(n) for n in range(509)], templates=["{}"], scale=1.0
+    )
+    assert scores.cosine.max() <= 1
+    assert scores.by_template.max() <= 1
+    assert scores.cosine.diagonal() == pytest.approx(1.0)

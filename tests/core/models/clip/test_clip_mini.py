@@ -8,7 +8,7 @@ import torch
 from open_clip.timm_model import TimmModel
 from safetensors.torch import save_file
 
-from core import maps
+from core import maps, models
 from core.attention import MECHANISMS
 from core.capture import capture
 from core.errors import InputError
@@ -18,6 +18,7 @@ from core.models.clip_mini.head import Head, HeadConfig
 from core.models.clip_mini.lite0 import ARCHITECTURE, renamed
 from core.models.clip_mini.training.evaluation import Photographs, photograph_ranks
 from core.models.clip_mini.trunk import NAME, Trunk
+from core.zero_shot.labels.alike import read_alike
 from tests.core.attention.runnable import RUNNABLE
 
 CONFIG = HeadConfig(features=1280, width=22, heads=2, dim=17)
@@ -192,3 +193,10 @@ def test_a_file_that_holds_no_head_is_explained(content, parts, tmp_path):
         save_file({"one": torch.zeros(7)}, path)
     with pytest.raises(InputError, match="weights of clip-mini's head were wanted"):
         clip_mini.load_head(parts.module, path)
+
+
+def test_u8_words_that_the_model_does_not_know_are_told_to_read_alike(fetched):
+    fetched("clip-mini")
+    model = models.load("clip-mini", device="cpu")
+    labels = ("猫", "狗", "cafe", "café", "cat")
+    assert read_alike(model, labels, "{}") == (("猫", "狗"), ("cafe", "café"))
