@@ -70,6 +70,8 @@ def test_own_pictures_are_ranked_and_all_scores_are_taken_away(visit, tmp_path, 
     page.get_by_role("textbox", name="Words").fill("a cup of coffee")
     page.get_by_role("textbox", name="Words").press("Enter")
     expect(page.get_by_text(re.compile(r"^1 · my coffee"))).to_be_visible(timeout=PATIENCE)
+    here.settled()  # a run that has not ended replaces the buttons below
+    here.quiet()
     with page.expect_download(timeout=PATIENCE) as download:
         page.get_by_role("button", name="CSV").last.click()
     text = download.value.path().read_text(encoding="utf-8-sig")

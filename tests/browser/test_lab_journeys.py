@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 from app.words import say
 from tests.browser.app_page import PATIENCE, Visit
 
-CURVE = 'document.querySelector(".js-plotly-plot")'
+CURVES = '(document.querySelector(".js-plotly-plot")?.data ?? [])'  # none while it is redrawn
+POINTS = f"{CURVES}.reduce((sum, line) => sum + line.x.length, 0)"
 
 
 def measuring() -> list[psutil.Process]:
@@ -35,9 +36,7 @@ def gone(within: float = 10.0) -> bool:
 
 def points(page: Page) -> int:
     """How many lengths the curves of the first chart have so far, all together."""
-    return page.evaluate(
-        f"() => ({CURVE}?.data ?? []).reduce((sum, line) => sum + line.x.length, 0)"
-    )
+    return page.evaluate(f"() => {POINTS}")
 
 
 def run(page: Page) -> None:
@@ -73,13 +72,10 @@ def test_a_sweep_grows_is_cancelled_and_runs_again_on_a_sentence(visit):
     run(page)
     expect(page.get_by_role("button", name=say("cancel"))).to_be_visible(timeout=PATIENCE)
     page.wait_for_function(  # not the curves of the run before
-        f"() => {CURVE}?.data?.some((line) => line.x[0] == 150)", timeout=PATIENCE
+        f"() => {CURVES}.some((line) => line.x[0] == 150)", timeout=PATIENCE
     )
     before = points(page)
-    page.wait_for_function(
-        f"(before) => {CURVE}.data.reduce((sum, line) => sum + line.x.length, 0) > before",
-        arg=before, timeout=PATIENCE,
-    )  # fmt: skip
+    page.wait_for_function(f"(before) => {POINTS} > before", arg=before, timeout=PATIENCE)
     assert len(measuring()) == 1
     page.get_by_role("button", name=say("cancel")).click()
     expect(page.get_by_text(say("lab_cancelled"))).to_be_visible(timeout=PATIENCE)
