@@ -18,6 +18,7 @@ from core.maps import regions
 from core.maps.cells import allowed_in_cells, largest_in_cells, spans
 from core.maps.choices import Choice, HeadView
 from core.maps.labelled import LabelledMap, Provenance
+from core.maps.one_thread import one_thread
 from core.maps.regions import CellLayout
 from core.maps.words import without, words_view
 from core.models.run import Run
@@ -40,7 +41,8 @@ def head_view(run: Run, choice: Choice, exact_up_to: int = EXACT_UP_TO) -> HeadV
     if choice.region is not None or max(len(queries), len(keys)) > exact_up_to:
         return _region_view(run, choice, exact_up_to)
     ranges = own_ranges(group, choice.item)
-    weights = _array(maps.tile(call, choice.head, *ranges.values(), choice.item))
+    with one_thread():
+        weights = _array(maps.tile(call, choice.head, *ranges.values(), choice.item))
     allowed = None
     if call.restricted:
         cells = maps.allowed_cells(call, choice.head, choice.item).numpy()
@@ -78,7 +80,10 @@ def patch_rows(
 ) -> Float[np.ndarray, "layer head position"]:
     """For one position of a picture: what it looks at in every head, or what looks at it."""
     calls = [run.trace.calls[index] for index in run.prepared.groups[group].calls]
-    return _array(maps.columns(calls, query) if looked_at else maps.rows(calls, query))
+    if looked_at:
+        return _array(maps.columns(calls, query))
+    with one_thread():
+        return _array(maps.rows(calls, query))
 
 
 def cell_layout(run: Run, choice: Choice, exact_up_to: int = EXACT_UP_TO) -> CellLayout:
