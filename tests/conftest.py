@@ -58,10 +58,13 @@ def fetched() -> Callable[..., None]:
 @pytest.fixture
 def sweeps_here(monkeypatch) -> None:
     """Sweeps measure in this process: the numbers are real, and torch need not load once more."""
+    from core.bench import processes
     from core.bench.sweep import measuring, sweep
 
+    monkeypatch.setattr(processes, "BLOCK", 0.0)  # one call a sample
+
     def measure(one: sweep.Sweep) -> Iterator[object]:
-        for message in measuring.measured(one.plan, one.model_call):
+        for message in measuring.measured(one.plan, one.model_call, alone=False):
             if one.cancelled:
                 return
             yield one._kept(message)

@@ -4,16 +4,19 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.components.state import state_of
+from app.services import loaders
 from app.services.jobs.cost import CostJob, measurements
 from app.services.jobs.job import Status
 from app.services.requests import RunRequest
 from app.services.runs import RunResult
 from app.words import plain, say
+from core.attention import MECHANISMS
 from core.bench.cost import Comparison, Cost
 from core.bench.timing import Spread
 
 PATIENCE = 0.6  # seconds to wait for a quick measurement before the page goes on without it
 AGAIN = 0.7  # seconds between looks at a slow one
+UNTESTED = 1 - 1e-6  # cosine above which an approximation has changed nothing
 SAME = 0.05  # a ratio of memory closer to 1 than this is no difference
 
 
@@ -68,6 +71,11 @@ def _lines(result: RunResult, cost: Cost, size: str) -> None:
     st.caption(_cost_line(result, cost, size), help=say("cost_help", passes=cost.passes))
     if cost.against_own is not None:
         st.caption(_against_line(cost.against_own), help=say("against_help"))
+        mechanism = MECHANISMS[result.request.mechanism]
+        if not mechanism.exact and cost.against_own.cosine > UNTESTED:
+            st.caption(say("against_untested", name=mechanism.title))
+    if loaders.memory_kept():
+        st.caption(say("cost_memory_kept"))
 
 
 def _cost_line(result: RunResult, cost: Cost, size: str) -> str:
@@ -105,6 +113,8 @@ def _time(time: Spread, passes: int) -> str:
 
 def _speed(speed: Spread) -> str:
     """The median ratio in words, and its quartiles the same way round."""
+    if speed.wide:
+        return say("speed_busy", low=speed.low, high=speed.high)
     if speed.low <= 1 <= speed.high:
         return say("speed_same", low=speed.low, high=speed.high)
     faster = speed.median >= 1

@@ -1,5 +1,7 @@
 """Loaders: models, loaded once and shared by all visitors, and the one queue in front of them."""
 
+import os
+
 import streamlit as st
 
 from app.services import memory
@@ -12,10 +14,16 @@ from core.models.clip import ClipModel
 from core.models.model import Model
 
 
+def memory_kept() -> bool:
+    """Was it asked for that freed memory stays? Faster, but no time of it is a plain process's."""
+    return os.environ.get("HEADLIGHT_KEEP_MEMORY") == "1"
+
+
 @st.cache_resource
 def turns() -> Turns:
-    """The one queue of this process."""
-    keep_freed_memory()
+    """The one queue of this process; settings of the process are made with it."""
+    if memory_kept():
+        keep_freed_memory()
     return Turns()
 
 

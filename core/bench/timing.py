@@ -11,6 +11,7 @@ from statistics import median, quantiles
 import torch
 
 ROUNDS = 5  # the least for a median with a spread
+WIDE = 1.5  # quartiles of a ratio, high / low, beyond which it tells nothing
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Spread:
             return cls(samples[0], samples[0], samples[0])
         low, _, high = quantiles(samples, n=4, method="inclusive")
         return cls(median(samples), low, high)
+
+    @property
+    def wide(self) -> bool:
+        """Do the quartiles lie so far apart that the median tells nothing?"""
+        return self.high > WIDE * self.low
 
     @property
     def half_width(self) -> float:

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.bench.results.summary import (  # fmt: skip
+    BUSY,
     against,
     crossovers,
+    is_untested,
     memory_growth,
     time_growth,
+    too_busy,
+    untested,
     verdict,
 )
 from core.bench.sweep.estimate import in_bytes, in_time
@@ -18,7 +22,6 @@ from core.bench.sweep.messages import Accuracy, Machine, Memory, Message, Refuse
 from core.bench.sweep.plan import Plan
 from core.bench.sweep.saved import Results, of_kind
 from core.bench.sweep.sweep import Sweep
-from core.capture.allocator import keep_freed_memory
 from core.capture.trace import AttentionCall
 from core.cli import bench_inputs
 from core.errors import InputError
@@ -29,7 +32,7 @@ BARS = "core.bench.bars.attention"
 ROOT = Path(__file__).resolve().parents[2]
 FIELDS = (
     "mechanisms", "lengths", "batch", "heads", "dim", "precision", "causal", "backward", "rounds",
-    "threads", "seed", "device", "most_seconds",
+    "threads", "seed", "device", "most_seconds", "keep_memory",
 )  # fmt: skip
 
 
@@ -57,7 +60,6 @@ def _bars(threads: int) -> int:
 
 
 def _sweep(plan: Plan, out: Path | None, call: AttentionCall | None = None) -> int:
-    keep_freed_memory()  # as the child does, whose time is estimated here
     sweep = Sweep(plan, None if out is None else out.absolute(), call)
     cost = sweep.estimate
     sys.stdout.write(f"about {in_time(cost.seconds)} and {in_bytes(cost.peak_bytes)} of memory\n")
@@ -142,6 +144,11 @@ def summary(results: Results) -> Iterator[str]:
             )
             same = f"{mechanism} and {base} take the same time"
             yield f"{same} at {crossing.length:,.0f} positions ({low}..{high})"
+    for found in of_kind(results.messages, Accuracy):
+        if is_untested(found):
+            yield untested(found.mechanism, found.length)
     found = verdict(results)
     if found is not None:
         yield found.sentence()
+    if too_busy(results):
+        yield BUSY

@@ -28,7 +28,10 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None and options.out.suffix.lower() not in WRITERS:
         raise InputError(f"A file that ends in .json or .csv was wanted; '{options.out}' came.")
     kind = "text" if options.picture is None else "vision"
-    model = tower_for(load(options.model, options.device, options.precision), kind)
+    model = tower_for(
+        load(options.model, options.device, options.precision, keep_memory=options.keep_memory),
+        kind,
+    )
     prepared = model.prepare(_read(options))
     for note in prepared.notes:
         sys.stderr.write(f"{note}\n")

@@ -4,14 +4,12 @@ import argparse
 import sys
 
 from core.bench.bars import capture, clip, long, report
-from core.capture.allocator import keep_freed_memory
 
 TABLES = {"capture": capture, "clip": clip, "long": long}
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure and print a table; 1 if a bar is not met."""
-    keep_freed_memory()
     sys.stdout.write(f"{report.HEADER}\n")
     met = True
     for line in TABLES[options.what].lines():

@@ -41,7 +41,7 @@ def _label(options: argparse.Namespace) -> int:
         mechanism=options.mechanism, batch=options.batch, top=options.top,
     )  # fmt: skip
     pictures_in(job.folder)  # an empty one is told before the model is loaded
-    model = load(options.model, options.device, options.precision)
+    model = load(options.model, options.device, options.precision, keep_memory=True)
     require_kind(model, "clip")
     if labels is None:
         done = rank_folder(model, job, options.rank, bar("ranking"))

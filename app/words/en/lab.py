@@ -4,8 +4,8 @@ WORDS = {
     "nav_lab": "Lab",
     "lab_title": "Lab: what does each mechanism cost, and what does it do to the map?",
     "lab_arms": "Mechanisms",
-    "lab_arms_help": "All are measured in turn in one process, round by round, on the same "
-    "queries, keys and values.",
+    "lab_arms_help": "All are measured in turn, round by round, on queries, keys and values of "
+    "the same sizes, each in a process of its own, as a script that does nothing else would.",
     "lab_source": "Queries, keys and values",
     "lab_source_help": "Random ones, or those of a layer of a model that reads what you give.",
     "lab_source_random": "random",
@@ -37,6 +37,17 @@ WORDS = {
     "lab_causal": "Causal",
     "lab_backward": "Training step too",
     "lab_backward_help": "Forward and backward, with and without checkpointing.",
+    "lab_keep_memory": "Keep freed memory",
+    "lab_keep_memory_help": "Off: PyTorch's default, what a plain process pays. On: memory that "
+    "was freed stays for the next call, which spares page faults; another measurement.",
+    "lab_memory_kept": "Measured with freed memory kept: a plain process takes longer.",
+    "lab_busy": "**This machine is too busy to tell.** Rounds of the same work differed so much, "
+    "even when they were repeated, that the times below mean little. Close other programs, and "
+    "press Run again.",
+    "lab_untested": "{name}: at {length:,} positions it reaches every key and gives softmax's own "
+    "map, so nothing of what it leaves out was tested.",
+    "lab_map_untested": "softmax's own map: it reaches all {length} positions here, so nothing of "
+    "what it leaves out was tested",
     "lab_precision": "Precision and device are those of the sidebar.",
     "lab_stale": "What follows is of the last run: press Run for what is chosen now.",
     "lab_running": "About {time}, {memory} of memory in all.",
@@ -95,8 +106,8 @@ WORDS = {
     "lab_positions": "{length:,} positions",
     "lab_mechanism": "mechanism",
     "lab_milliseconds": "ms",
-    "lab_ratio": "time / {base}",
-    "lab_quartiles": "quartiles",
+    "lab_ratio": "time / {base}, median of pairs",
+    "lab_quartiles": "its quartiles",
     "lab_limit": "share of the limit",
     "lab_growth": "time exponent",
     "lab_peak": "MB measured",
@@ -107,7 +118,8 @@ WORDS = {
     "lab_differs": "Memory of {name} at {length:,} positions: {measured} measured, {formula} by "
     "the formula, which leaves something out there.",
     "lab_noise": "Noise floor: {name} takes {low:.3f} to {high:.3f} of its own time.",
-    "lab_table_help": "Limit: the time below which this machine cannot do it, from its rate of "
+    "lab_table_help": "Each ratio is the median of the ratios of all rounds, not the ratio of the "
+    "two medians. Limit: the time below which this machine cannot do it, from its rate of "
     "matrix products and of copies. Total variation: half of the sum of |weight - softmax weight|, "
     "mean of the rows of all heads, 0 to 1. Output error: relative to softmax attention in "
     "float64.",

@@ -53,11 +53,15 @@ WORDS = {
     "cost_unknown": "not measured",
     "cost_failed": "The cost could not be measured; the reason is in the log.",
     "against": "against the model's own ({time}): {speed} · {memory} · output cosine {cosine:.3f}",
-    "against_help": "Both were timed in turn in one process: the median of the ratios, then the "
-    "peak memory of one attention call, then the cosine of the final hidden states "
-    "(1 is no drift).",
-    "faster": "{ratio:.2g} x faster ({low:.2g} to {high:.2g})",
-    "slower": "{ratio:.2g} x slower ({low:.2g} to {high:.2g})",
+    "against_help": "Both were timed in turn in one process: the median of the ratios of pairs "
+    "with its quartiles (not the ratio of the two medians), then the peak memory of one attention "
+    "call, then the cosine of the final hidden states (1 is no drift).",
+    "against_untested": "{name} attends as softmax does here, so nothing of what it leaves out was "
+    "tested: take an input longer than it reaches.",
+    "faster": "{ratio:.2g} x faster, median of pairs ({low:.2g} to {high:.2g})",
+    "slower": "{ratio:.2g} x slower, median of pairs ({low:.2g} to {high:.2g})",
+    "speed_busy": "this machine is too busy to tell ({low:.2g} to {high:.2g} x as fast)",
+    "cost_memory_kept": "freed memory is kept: a plain process takes longer",
     "speed_same": "no difference in time ({low:.2g} to {high:.2g})",
     "memory_same": "the same memory",
     "less_memory": "{ratio:.2g} x less memory",

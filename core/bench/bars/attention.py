@@ -1,30 +1,31 @@
 """Bars: the table of `python -m core bench attention`, every bar beside what was measured.
 
-Ratios inside one process, A B C A B C, fresh inputs in each round: N = 4,096, 8 heads of 64
-dimensions, float32. A process of its own, as its number of threads is fixed.
+Ratios round by round, A B C A B C, fresh inputs in each, every piece of work in a process of its
+own with PyTorch's default allocator: N = 4,096, 8 heads of 64 dimensions, float32. Then each
+mechanism beside torch.utils.benchmark in a plain process.
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.utils.benchmark import Timer
 
 from core.attention import MECHANISMS
-from core.bench.bars import long
+from core.bench.bars import long, plain
 from core.bench.bars.others import OTHERS, missing
 from core.bench.bars.report import HEADER, Line, exactly
 from core.bench.memory import peak_bytes
+from core.bench.processes import Alone, Prepare
 from core.bench.results.curves import growth
-from core.bench.sweep.measuring import Inputs, Work, fresh, work
 from core.bench.sweep.plan import Plan
-from core.bench.timing import Spread, interleaved, ratio
-from core.capture.allocator import keep_freed_memory
+from core.bench.sweep.turns import fresh, prepared, prepared_call, work
+from core.bench.timing import Spread, ratio
 
 SIZES = "N = 4,096"
 LENGTH, ROUNDS, FEW = 4_096, 15, 7
@@ -35,6 +36,8 @@ AGAINST_FLASH = {
 # What grows as the length: in time, and in memory.
 LINEAR_TIME, LINEAR_MEMORY = ("linear", "window"), ("flash", "chunked", "linear", "window")
 
+Make = Callable[[], Prepare]
+
 
 def lines() -> Iterator[Line | str]:
     """All measurements, one after another; a sentence in place of a line that cannot be had."""
@@ -43,17 +46,17 @@ def lines() -> Iterator[Line | str]:
     yield from causal()
     yield from beside_others()
     yield from chunked_memory()
-    yield from timer()
     yield from growth_lines()
+    yield from plain.lines()
 
 
 def bare() -> Iterator[Line]:
     """Our exact mechanisms beside the bare calls that they stand on."""
     works = {
         "flash": _forward("flash"),
-        "bare": lambda inputs: F.scaled_dot_product_attention(*inputs),
+        "bare": partial(prepared_call, Plan(), F.scaled_dot_product_attention),
         "standard": _forward("standard"),
-        "by hand": by_hand,
+        "by hand": partial(prepared_call, Plan(), by_hand),
     }
     found = rounds(works, ROUNDS)
     what = f"our flash / bare F.scaled_dot_product_attention: {SIZES}"
@@ -62,9 +65,8 @@ def bare() -> Iterator[Line]:
     yield Line(what, ratio(found, "standard", "by hand"), 1.05)
 
 
-def by_hand(inputs: Inputs) -> Tensor:
+def by_hand(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Softmax attention as everybody writes it."""
-    query, key, value = inputs
     scores = (query @ key.transpose(-2, -1)) / query.shape[-1] ** 0.5
     return scores.softmax(dim=-1) @ value
 
@@ -98,8 +100,7 @@ def beside_others() -> Iterator[Line | str]:
         if missing(other):
             yield f"{what}: not installed: make bench installs it"
             continue
-        theirs = other.work()
-        works = {"ours": _forward(other.ours), "theirs": lambda inputs, call=theirs: call(*inputs)}
+        works = {"ours": _forward(other.ours), "theirs": partial(theirs, other.ours)}
         yield Line(what, ratio(rounds(works, ROUNDS), "ours", "theirs"), other.bar)
 
 
@@ -112,21 +113,10 @@ def chunked_memory() -> Iterator[Line | str]:
     yield Line(what, exactly(_peak("chunked", LENGTH) / _peak("standard", LENGTH)), 1 / 20)
 
 
-def timer() -> Iterator[Line]:
-    """Our timer beside torch.utils.benchmark on the same call; the larger over the smaller."""
-    inputs = fresh(Plan(), LENGTH, 0)
-    call = partial(_forward("flash"), inputs)
-    theirs = Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads())
-    samples: dict[str, list[float]] = {"ours": [], "theirs": []}
-    theirs.timeit(1)
-    for done in range(ROUNDS):
-        for name in ("ours", "theirs") if done % 2 else ("theirs", "ours"):
-            one = interleaved({name: call}, rounds=1, warm_up=False)[name][0]
-            samples[name].append(one if name == "ours" else theirs.timeit(1).mean)
-    found = ratio(samples, "ours", "theirs")
-    if found.median < 1:
-        found = ratio(samples, "theirs", "ours")
-    yield Line("our timer / torch.utils.benchmark, whichever is larger", found, 1.03)
+def theirs(ours: str) -> Prepare:
+    """The call of the package that is compared with one of ours."""
+    (other,) = (other for other in OTHERS if other.ours == ours)
+    return prepared_call(Plan(), other.work())
 
 
 def growth_lines() -> Iterator[Line | str]:
@@ -135,7 +125,8 @@ def growth_lines() -> Iterator[Line | str]:
     there = [name for name in LINEAR_TIME if name in MECHANISMS]
     times: dict[str, list[list[float]]] = {name: [] for name in there}
     for length in GROWING:
-        for name, samples in rounds({name: _forward(name) for name in there}, FEW, length).items():
+        works = {name: _forward(name, lengths=GROWING) for name in there}
+        for name, samples in rounds(works, FEW, length).items():
             times[name].append(samples)
     for name in there:
         fits = [growth(GROWING, of_round) for of_round in zip(*times[name], strict=True)]
@@ -148,16 +139,18 @@ def growth_lines() -> Iterator[Line | str]:
         yield Line(f"{name}: memory exponent, {span}", exactly(fit.exponent), 1.1)
 
 
-def rounds(works: dict[str, Work], count: int, length: int = LENGTH) -> dict[str, list[float]]:
+def rounds(works: Mapping[str, Make], count: int, length: int = LENGTH) -> dict[str, list[float]]:
     """Seconds of every work, one sample a round, with new inputs in each; warm-up left out."""
     samples: dict[str, list[float]] = {name: [] for name in works}
-    for number in range(count + 1):
-        inputs = fresh(Plan(), length, number)
-        with torch.inference_mode():
-            bound = {name: partial(each, inputs) for name, each in works.items()}
-            once = interleaved(bound, rounds=1, warm_up=False)
-        for name, times in once.items():
-            samples[name] += times if number else []
+    with ExitStack() as ends:
+        runners = {name: Alone(make, torch.get_num_threads()) for name, make in works.items()}
+        for runner in runners.values():
+            ends.callback(runner.end)
+            runner.ready()
+        for number in range(count + 1):
+            for name, runner in runners.items():
+                time = runner.turn(length, number).seconds
+                samples[name] += [time] if number else []
     return samples
 
 
@@ -166,7 +159,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=2)
     torch.set_num_threads(parser.parse_args(arguments).threads)
-    keep_freed_memory()
     sys.stdout.write(f"{HEADER}\n")
     met = True
     for line in chain(lines(), long.lines()):
@@ -176,13 +168,14 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if met else 1
 
 
-def _forward(name: str, is_causal: bool = False) -> Callable[[Inputs], Tensor]:
-    return work(MECHANISMS[name].attend, "forward", is_causal)
+def _forward(name: str, is_causal: bool = False, lengths: tuple[int, ...] = (LENGTH,)) -> Make:
+    return partial(prepared, Plan(lengths=lengths, causal=is_causal), name, "forward")
 
 
 def _peak(name: str, length: int) -> float:
     inputs = fresh(Plan(), length, 0)
-    return float(peak_bytes(lambda: _forward(name)(inputs)))
+    one = work(MECHANISMS[name].attend, "forward", is_causal=False)
+    return float(peak_bytes(lambda: one(inputs)))
 
 
 if __name__ == "__main__":

@@ -1,20 +1,21 @@
 """What capture and maps cost: the table of `python -m core bench capture`.
 
-Every figure is a ratio inside one process, A B C A B C, or a count; see `core.bench.timing`.
+Every figure is a ratio, A B C A B C, or a count. What recording costs is timed in processes of
+their own, with PyTorch's default allocator and with one that keeps freed memory.
 """
 
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext
+from functools import partial
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from core import maps
-from core.attention import MECHANISMS
 from core.bench.bars.report import Line, exactly
+from core.bench.processes import Alone, Prepare
 from core.bench.timing import Spread, interleaved, ratio
 from core.capture import capture
 from core.capture.trace import AttentionCall
@@ -29,35 +30,61 @@ from core.picture.canvas.scene import head_scene
 from core.picture.canvas.source import script, style
 from core.picture.canvas.views import mosaic_data
 
+# A model, what it reads, and rounds.
+RECORDED = (("minilm", "minilm, 512 tokens", 21), ("focus-vit", "focus-vit, 1,370 positions", 11))
+RECORDING, RECORDING_KEPT = 1.12, 1.03  # times a pass that is not recorded
 WORDS = "the quick brown fox jumps over the lazy dog and runs into the dark old wood again "
 
 
 def lines() -> Iterator[Line]:
     """All measurements, one after another; a few minutes on two cores."""
-    minilm, vit, smollm2 = (load(name, device="cpu") for name in ("minilm", "focus-vit", "smollm2"))
+    minilm, smollm2 = (load(name, device="cpu") for name in ("minilm", "smollm2"))
     with torch.inference_mode():
         text = exact_length(minilm, 512)
-        yield recording("minilm, 512 tokens", minilm, text, rounds=41)
-        yield recording("focus-vit, 1,370 positions", vit, square_picture(vit), rounds=15)
+        for name, what, count in RECORDED:
+            yield recording(name, what, count)
+            yield recording(name, what, count, keep_memory=True)
         yield from against_eager(smollm2, exact_length(smollm2, 1024))
         yield kept_bytes("minilm, 512 tokens", minilm.run(text), 1 / 7)
         yield kept_bytes("smollm2, 2,048 tokens", smollm2.run(exact_length(smollm2, 2048)), 1 / 20)
         yield row_of_map(random_call(4096))
         yield map_of_product(random_call(2048))
         yield from sent(minilm.run(text))
-        yield from mechanisms()
 
 
-def recording(what: str, model: Model, prepared: Prepared, rounds: int) -> Line:
-    """A forward pass that is recorded, beside one that is not."""
+def recording(name: str, what: str, rounds: int, *, keep_memory: bool = False) -> Line:
+    """A forward pass that is recorded, beside one that is not.
 
-    def recorded() -> None:
-        with capture():
+    A trace holds on to q and k, so each layer's are written into memory that is new to the process.
+    """
+    samples: dict[str, list[float]] = {"recorded": [], "plain": []}
+    with ExitStack() as ends:
+        runners = {}
+        for kind in samples:
+            make = partial(forward_pass, name, recorded=kind == "recorded")
+            runners[kind] = Alone(make, torch.get_num_threads(), keep_memory=keep_memory)
+            ends.callback(runners[kind].end)
+        for runner in runners.values():
+            runner.ready()
+        for number in range(rounds + 1):
+            for kind, runner in runners.items():
+                time = runner.turn().seconds
+                samples[kind] += [time] if number else []
+    memory = "  the same, freed memory kept" if keep_memory else "forward with capture / plain"
+    bar = RECORDING_KEPT if keep_memory else RECORDING
+    return Line(f"{memory}: {what}", ratio(samples, "recorded", "plain"), bar)
+
+
+def forward_pass(name: str, *, recorded: bool) -> Prepare:
+    """One of `RECORDED` on its input, recorded or not."""
+    model = load(name, device="cpu")
+    prepared = square_picture(model) if name == "focus-vit" else exact_length(model, 512)
+
+    def once() -> None:
+        with torch.inference_mode(), capture() if recorded else nullcontext():
             model.forward(prepared)
 
-    works = {"recorded": recorded, "plain": lambda: model.forward(prepared)}
-    samples = interleaved(works, rounds=rounds)
-    return Line(f"forward with capture / plain: {what}", ratio(samples, "recorded", "plain"), 1.03)
+    return lambda: once
 
 
 def against_eager(model: Model, prepared: Prepared) -> Iterator[Line]:
@@ -135,22 +162,6 @@ def sent(run: Run) -> Iterator[Line]:
     samples = interleaved({"head": lambda: _head(run, choice)}, rounds=15)["head"]
     spread = Spread.of([1000 * sample for sample in samples])
     yield Line("server time, click on a head to its picture: 512 tokens", spread, 100, "ms")
-
-
-def mechanisms() -> Iterator[Line]:
-    """Linear and favor beside flash, on random tensors."""
-    call = random_call(4096)
-    value = torch.randn_like(call.key)
-    works: dict[str, Callable[[], Tensor]] = {
-        "flash": lambda: F.scaled_dot_product_attention(call.query, call.key, value)
-    }
-    for name in ("linear", "favor"):
-        attend = MECHANISMS[name].attend
-        works[name] = lambda attend=attend: attend(call.query, call.key, value)
-    samples = interleaved(works, rounds=15)
-    for name, bar in (("linear", 0.09), ("favor", 0.35)):
-        what = f"{name} / flash: N = 4,096, 8 heads, dim 64"
-        yield Line(what, ratio(samples, name, "flash"), bar)
 
 
 def random_call(length: int) -> AttentionCall:

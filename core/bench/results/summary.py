@@ -10,6 +10,9 @@ from core.bench.sweep.plan import Origin
 from core.bench.sweep.saved import Results, of_kind
 from core.bench.timing import Spread
 
+UNTESTED = 1e-5  # total variation of maps that differ by rounding only
+BUSY = "This machine is too busy to tell: close other programs, and run it again."
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -19,9 +22,10 @@ class Verdict:
     device: str
     fastest: str
     base: str
-    times_faster: float  # base's time / fastest's
+    times_faster: Spread  # base's time / fastest's, round by round
     told_apart: bool  # False: the two differ less than the base differs from itself
     total_variation: float | None  # of the fastest; None where it is exact, or was not checked
+    busy: bool = False  # the rounds differ too much to tell anything, though they were repeated
     origin: Origin | None = None  # whose q, k and v these are; None: random ones
 
     def sentence(self) -> str:
@@ -35,15 +39,47 @@ class Verdict:
             return f"{at}nothing that was measured is faster than {self.base}."
         if not self.told_apart:
             return f"{at}{self.fastest} and {self.base} take the same time, as far as one can tell."
-        faster = f"{at}{self.fastest} is {times(self.times_faster)} faster than {self.base}"
+        faster = f"{at}{self.fastest} is {between(self.times_faster)} faster than {self.base}"
+        if self.busy:
+            return f"{faster}: that is no result. {BUSY}"
         if self.total_variation is None:
             return f"{faster}, and its map is the same."
+        if self.total_variation < UNTESTED:
+            return f"{faster}. {untested(self.fastest, self.length)}"
         return f"{faster}, but its map differs by {self.total_variation:.2f} (total variation)."
 
 
 def times(number: float) -> str:
     """How many times: '15 x', '1.3 x'."""
     return f"{number:,.0f} x" if number >= 9.95 else f"{number:.1f} x"
+
+
+def between(ratio: Spread) -> str:
+    """How many times, with its quartiles: '15 x (14 x to 16 x)'."""
+    return f"{times(ratio.median)} ({times(ratio.low)} to {times(ratio.high)})"
+
+
+def untested(mechanism: str, length: int) -> str:
+    """What is said where an approximation does what softmax does."""
+    return (
+        f"At {length:,} positions {mechanism} reaches every key and gives softmax's own map: "
+        "nothing of what it leaves out was tested."
+    )
+
+
+def is_untested(found: Accuracy) -> bool:
+    """Is the map of an approximation softmax's own, to rounding?"""
+    return not MECHANISMS[found.mechanism].exact and found.worst_variation < UNTESTED
+
+
+def too_busy(results: Results) -> bool:
+    """Did rounds at any length differ too much to tell anything, though they were repeated?"""
+    timings = of_kind(results.messages, Timing)
+    bases = {(each.length, each.kind): each for each in timings if each.noise is not None}
+    pairs = [(each, bases.get((each.length, each.kind))) for each in timings]
+    return any(base.noise.wide for base in bases.values()) or any(
+        base is not None and against(each, base).wide for each, base in pairs
+    )
 
 
 def verdict(results: Results, length: int | None = None) -> Verdict | None:
@@ -64,13 +100,13 @@ def verdict(results: Results, length: int | None = None) -> Verdict | None:
     )
     fastest = min(there, key=lambda mechanism: there[mechanism].spread.median)
     noise = there[base].noise
-    faster = 1 / against(there[fastest], there[base]).median
+    ratio = against(there[base], there[fastest])
     variation = None if MECHANISMS[fastest].exact else _variation(results, fastest, length)
     return Verdict(
         length=length, device=results.plan.device, fastest=fastest, base=base,
-        times_faster=faster,
-        told_apart=noise is None or faster > max(noise.high, 1 / noise.low),
-        total_variation=variation, origin=results.plan.origin,
+        times_faster=ratio,
+        told_apart=noise is None or ratio.median > max(noise.high, 1 / noise.low),
+        total_variation=variation, busy=ratio.wide, origin=results.plan.origin,
     )  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from core.bench.sweep.inputs import read
 from core.bench.sweep.measuring import measured
 from core.bench.sweep.messages import to_line
 from core.bench.sweep.saved import plan_from_dict
-from core.capture.allocator import keep_freed_memory
 from core.models import devices
 
 
@@ -33,7 +32,6 @@ def main(arguments: list[str]) -> int:
         path.unlink()
     threading.Thread(target=leave_with_parent, daemon=True).start()
     torch.set_num_threads(plan.threads)
-    keep_freed_memory()
     # What libraries print is no message.
     told, sys.stdout = sys.stdout, sys.stderr
     for message in measured(plan, model_call):

@@ -9,8 +9,8 @@ import torch
 from core.attention import MECHANISMS
 from core.bench.formulas import formula
 from core.bench.formulas.sizes import Formula, Sizes
+from core.bench.rates import Rates, known_rates
 from core.bench.sweep.plan import Plan, check
-from core.bench.sweep.rates import Rates, known_rates
 from core.errors import InputError
 from core.models import devices
 
@@ -27,6 +27,8 @@ FORWARD_CALLS: dict[Pass, float] = {
 REACHED = 0.3  # the share of its limit that a kernel mostly reaches
 CHECKED_ROWS = 64  # rows of every head that are compared with softmax in float64
 STARTING = 5.0  # seconds until a child process has loaded torch
+STARTING_EACH = 1.0  # seconds until another one, in which a mechanism runs alone, has
+TURN = 0.05  # seconds that a turn takes at least
 COMPILING = 20.0  # seconds in which a mechanism that has to be compiled is
 USABLE = 0.8  # of the free memory
 TRAINING_PEAK = 3.0  # a training step holds so many times what a forward call does
@@ -69,7 +71,9 @@ def estimate(plan: Plan, rates: Rates) -> Estimate:
     mechanism, length = max(peaks, key=peaks.__getitem__)
     total = sum(seconds_of_length(plan, length, rates) for length in plan.lengths)
     total += sum(COMPILING for mechanism in plan.mechanisms if MECHANISMS[mechanism].compiles)
-    return Estimate(STARTING + total, peaks[mechanism, length], mechanism, length)
+    alone = (len(plan.mechanisms) + 1) * len(passes(plan))
+    starting = STARTING + STARTING_EACH * alone
+    return Estimate(starting + total, peaks[mechanism, length], mechanism, length)
 
 
 def seconds_of_length(plan: Plan, length: int, rates: Rates) -> float:
@@ -81,7 +85,7 @@ def seconds_of_length(plan: Plan, length: int, rates: Rates) -> float:
         forward = rates.limit(costs.flops(at), costs.traffic(at)) / REACHED
         rounds = plan.rounds + 2 + (plan.rounds if mechanism == plan.base else 0)
         total += forward * (FORWARD_CALLS["training"] / DEPTH)  # the check
-        total += forward * rounds * sum(FORWARD_CALLS[kind] for kind in passes(plan))
+        total += rounds * sum(max(TURN, forward * FORWARD_CALLS[kind]) for kind in passes(plan))
     return total
 
 
@@ -90,7 +94,8 @@ def peak(plan: Plan, mechanism: str, length: int) -> float:
     at = sizes(plan, length)
     costs = _costs(mechanism)
     call = costs.peak(at) * (TRAINING_PEAK if plan.backward else 1.0)
-    inputs = 3 * at.output * (2 if plan.backward else 1)
+    alone = (len(plan.mechanisms) + 1) * len(passes(plan))  # processes, with inputs of their own
+    inputs = 3 * at.output * ((2 if plan.backward else 1) + alone)
     checked = 3 * 8 * at.rows * min(CHECKED_ROWS, length) + 16 * at.output // at.number
     return inputs + max(call, checked + costs.peak(at))
 

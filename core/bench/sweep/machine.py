@@ -5,8 +5,8 @@ from pathlib import Path
 
 import torch
 
+from core.bench.rates import Rates
 from core.bench.sweep.messages import Machine
-from core.bench.sweep.rates import Rates
 from core.models.model import versions
 
 PROCESSORS = Path("/proc/cpuinfo")

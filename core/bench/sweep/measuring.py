@@ -1,25 +1,21 @@
 """Measuring: everything a plan asks for, length by length, told as it comes.
 
-At each length: first how right every mechanism is, then rounds A B C A B C with fresh inputs, then
-memory in calls of its own. Runs in a child process, `core.bench.sweep.child`, whose threads are
-set.
+At each length: first how right every mechanism is, then rounds A B C A B C with fresh inputs, each
+mechanism in a process of its own, then memory in calls of its own. Runs in a child process,
+`core.bench.sweep.child`, whose threads are set.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-from torch.utils.checkpoint import checkpoint
-
 from core.attention import MECHANISMS
-from core.attention.common.mechanism import Attend
 from core.bench.formulas import formula
 from core.bench.memory import peak_bytes
+from core.bench.processes import Runner
+from core.bench.rates import measured_rates
 from core.bench.sweep.accuracy import ALLOWED, accuracy, rows_of, softmax_rows
-from core.bench.sweep.estimate import DEPTH, FORWARD_CALLS, Pass, passes, seconds_of_length, sizes
+from core.bench.sweep.estimate import FORWARD_CALLS, Pass, passes, seconds_of_length, sizes
 from core.bench.sweep.inputs import attend_like
 from core.bench.sweep.machine import machine
 from core.bench.sweep.messages import (  # fmt: skip
@@ -33,24 +29,34 @@ from core.bench.sweep.messages import (  # fmt: skip
 )
 from core.bench.sweep.plan import Plan
 from core.bench.sweep.probing import probed_rows
-from core.bench.sweep.rates import measured_rates
-from core.bench.timing import interleaved, seconds
+from core.bench.sweep.turns import Samples, Turn, fresh, runners, unsteady, work
+from core.bench.timing import WIDE
 from core.capture.trace import AttentionCall
 from core.errors import MechanismError
 from core.models import devices
 
-AGAIN = " again"  # marks the base mechanism's second turn in a round
+ANEW = ", once more"
+TRIES = 2  # sets of rounds at a length, at most
 DIFFERENT = 0.1  # a peak that is further from its formula gets a warning
 
-Inputs = tuple[Tensor, Tensor, Tensor]
-Work = Callable[[Inputs], object]
 
-
-def measured(plan: Plan, model_call: AttentionCall | None = None) -> Iterator[Message]:
+def measured(
+    plan: Plan, model_call: AttentionCall | None = None, *, alone: bool = True
+) -> Iterator[Message]:
     """All measurements of a plan, with the number of threads that torch has now.
 
-    With a call of a model, on its q, k, v, mask and scale; else on random ones.
+    Args:
+        plan: what is measured.
+        model_call: q, k, v, mask and scale of a model; None: random ones.
+        alone: time each mechanism in a process of its own, on the CPU.
     """
+    with runners(plan, model_call, alone=alone) as takers:
+        yield from _measured(plan, model_call, takers)
+
+
+def _measured(
+    plan: Plan, model_call: AttentionCall | None, runners: Mapping[Turn, Runner]
+) -> Iterator[Message]:
     start = time.perf_counter()
     device = devices.resolve(plan.device)
     rates = measured_rates(device, plan.dtype)
@@ -62,7 +68,7 @@ def measured(plan: Plan, model_call: AttentionCall | None = None) -> Iterator[Me
         if faster != rates:
             rates = faster
             yield machine(device, rates)
-        for message in _at_length(plan, length, model_call):
+        for message in _at_length(plan, length, model_call, runners):
             if isinstance(message, Progress):
                 share = (done + message.share * shares[length]) / total
                 message = Progress(min(share, 1.0), message.doing)
@@ -71,7 +77,9 @@ def measured(plan: Plan, model_call: AttentionCall | None = None) -> Iterator[Me
     yield Finished(time.perf_counter() - start)
 
 
-def _at_length(plan: Plan, length: int, model_call: AttentionCall | None) -> Iterator[Message]:
+def _at_length(
+    plan: Plan, length: int, model_call: AttentionCall | None, runners: Mapping[Turn, Runner]
+) -> Iterator[Message]:
     mechanisms = []
     for index, mechanism in enumerate(plan.mechanisms):
         yield Progress(0.1 * index / len(plan.mechanisms), f"checking {mechanism} at {length:,}")
@@ -87,7 +95,7 @@ def _at_length(plan: Plan, length: int, model_call: AttentionCall | None) -> Ite
             continue
         mechanisms.append(mechanism)
     if mechanisms:
-        yield from timed(plan, mechanisms, length, model_call)
+        yield from timed(plan, mechanisms, length, runners)
         for index, mechanism in enumerate(mechanisms):
             yield Progress(
                 0.9 + 0.1 * index / len(mechanisms), f"memory of {mechanism} at {length:,}"
@@ -115,35 +123,33 @@ def checked(
 
 
 def timed(
-    plan: Plan, mechanisms: list[str], length: int, model_call: AttentionCall | None = None
+    plan: Plan, mechanisms: list[str], length: int, runners: Mapping[Turn, Runner]
 ) -> Iterator[Message]:
-    """Rounds in which every mechanism takes its turn, the base mechanism twice."""
-    device = devices.resolve(plan.device)
-    works: dict[tuple[str, Pass], Work] = {
-        (mechanism, kind): work(attend_like(mechanism, model_call), kind, plan.causal)
-        for mechanism in mechanisms
-        for kind in passes(plan)
-    }
-    turns: dict[str, Work] = {_turn(*key): each for key, each in works.items()}
-    for kind in passes(plan):
-        if plan.base in mechanisms:
-            turns[_turn(plan.base, kind) + AGAIN] = works[plan.base, kind]
-    inputs = fresh(plan, length, 0, model_call)
-    warm_ups = {name: seconds(partial(each, inputs), device) for name, each in turns.items()}
-    samples: dict[str, list[float]] = {name: [] for name in turns}
-    for done in range(plan.rounds):
-        yield Progress(0.1 + 0.8 * done / plan.rounds, f"{length:,}: round {done + 1}")
-        inputs = fresh(plan, length, done + 1, model_call)
-        bound = {name: partial(each, inputs) for name, each in turns.items()}
-        once = interleaved(bound, rounds=1, warm_up=False, device=device)
-        for name, times in once.items():
-            samples[name] += times
-    for mechanism, kind in works:
-        name = _turn(mechanism, kind)
+    """Rounds in which every mechanism takes its turn, the base mechanism twice.
+
+    Where they differ too much to tell anything they are taken anew, and the steadier ones count.
+    """
+    turns = {turn: runner for turn, runner in runners.items() if turn.mechanism in mechanisms}
+    warm_ups = {turn: runner.turn(length, 0).first for turn, runner in turns.items()}
+    tries: list[Samples] = []
+    while not tries or (len(tries) < TRIES and unsteady(tries[-1], plan.base) > WIDE):
+        samples: Samples = {turn: [] for turn in turns}
+        for done in range(plan.rounds):
+            share = 0.1 + 0.7 * done / plan.rounds if not tries else 0.8
+            yield Progress(share, f"{length:,}: round {done + 1}{ANEW if tries else ''}")
+            for turn, runner in turns.items():
+                number = 1 + done + len(tries) * plan.rounds
+                samples[turn].append(runner.turn(length, number).seconds)
+        tries.append(samples)
+    best = min(tries, key=lambda each: unsteady(each, plan.base))
+    for turn in turns:
+        if turn.again:
+            continue
+        mechanism, kind, _ = turn
         yield Timing(
-            mechanism=mechanism, length=length, kind=kind, warm_up=warm_ups[name],
-            samples=tuple(samples[name]), again=tuple(samples.get(name + AGAIN, ())),
-            **needed(plan, mechanism, length, kind)._asdict(),
+            mechanism=mechanism, length=length, kind=kind, warm_up=warm_ups[turn],
+            samples=tuple(best[turn]), again=tuple(best.get(turn._replace(again=True), ())),
+            tries=len(tries), **needed(plan, mechanism, length, kind)._asdict(),
         )  # fmt: skip
 
 
@@ -186,46 +192,3 @@ def needed(plan: Plan, mechanism: str, length: int, kind: Pass) -> Needed:
         return Needed(None, None)
     at, calls = sizes(plan, length), FORWARD_CALLS[kind]
     return Needed(costs.flops(at) * calls, costs.traffic(at) * calls)
-
-
-def fresh(plan: Plan, length: int, number: int, model_call: AttentionCall | None = None) -> Inputs:
-    """q, k and v that no call has seen: those of a call in new memory, or random ones.
-
-    The same seed, length and number give the same random ones.
-    """
-    if model_call is not None:
-        return tuple(
-            tensor.clone() for tensor in (model_call.query, model_call.key, model_call.value)
-        )
-    shape = (3, plan.batch, plan.heads, length, plan.dim)
-    generator = torch.Generator().manual_seed((plan.seed * 1_000_003 + length) * 1_009 + number)
-    drawn = torch.randn(shape, generator=generator).to(plan.device, plan.dtype)
-    return tuple(drawn)
-
-
-def work(attend: Attend, kind: Pass, is_causal: bool) -> Work:
-    """A forward call; or a training step of some calls, each looking with what the last one gave.
-
-    A checkpointed call keeps its inputs only, and is computed again on the way back.
-    """
-    call = partial(attend, is_causal=is_causal)
-
-    def forward(inputs: Inputs) -> Tensor:
-        with torch.inference_mode():
-            return call(*inputs)
-
-    def step(inputs: Inputs) -> tuple[Tensor, ...]:
-        query, key, value = (tensor.detach().requires_grad_() for tensor in inputs)
-        looking = query
-        for _ in range(DEPTH):
-            if kind == "checkpointed":
-                looking = checkpoint(call, looking, key, value, use_reentrant=False)
-            else:
-                looking = call(looking, key, value)
-        return torch.autograd.grad(looking.sum(), (query, key, value))
-
-    return forward if kind == "forward" else step
-
-
-def _turn(mechanism: str, kind: Pass) -> str:
-    return f"{mechanism} {kind}"

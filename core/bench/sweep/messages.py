@@ -59,6 +59,7 @@ class Timing:
     again: tuple[float, ...]  # the same mechanism once more in each round, or nothing
     flops: float | None  # that have to be done, by the formula; None: there is none
     traffic: float | None  # bytes that have to be read and written
+    tries: int = 1  # sets of rounds, of which these are the steadiest
 
     @property
     def spread(self) -> Spread:

@@ -53,6 +53,7 @@ class Plan:
     seed: int = 0
     device: str = "cpu"
     most_seconds: float = 600.0  # a run that would take longer is refused
+    keep_memory: bool = False  # freed memory stays; PyTorch's default gives it back to the system
     origin: Origin | None = None  # None: random q, k and v; else sizes and numbers are a model's
 
     @property

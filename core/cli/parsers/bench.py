@@ -5,6 +5,10 @@ from pathlib import Path
 
 from core.cli.parsers.facts import MECHANISMS, OFFLINE_MODEL, STUDY_ROUNDS, SWEEP
 
+KEEP_MEMORY = (
+    "keep freed memory between calls (glibc): another measurement than that of a plain process"
+)
+
 
 def add_parser(commands: "argparse._SubParsersAction") -> None:
     """Add the command, with what it measures, to the others."""
@@ -58,6 +62,7 @@ def _add_sweep(command: argparse.ArgumentParser) -> None:
         "--backward", action="store_true", default=None,
         help="training steps too, with and without checkpointing",
     )  # fmt: skip
+    command.add_argument("--keep-memory", action="store_true", default=None, help=KEEP_MEMORY)
     command.add_argument(
         "--most-seconds", type=float, metavar="S",
         help=f"refuse a longer run (default {SWEEP['most_seconds']})",
@@ -101,5 +106,6 @@ def _add_model(what: "argparse._SubParsersAction") -> None:
     )
     command.add_argument("--device", default="cpu", help="auto, cpu, cuda or mps (default cpu)")
     command.add_argument("--precision", default="float32", help="float32, bfloat16 or float16")
+    command.add_argument("--keep-memory", action="store_true", help=KEEP_MEMORY)
     command.add_argument("--out", type=Path, help="a .json file with raw samples, or a .csv table")
     command.set_defaults(module="core.cli.bench_model")

@@ -47,7 +47,7 @@ def test_a_sentence_is_read_estimated_measured_and_shown_as_maps(lab):
     page.run()
     assert not page.exception
     assert say("lab_taken", length=10, heads=12, dim=32) in captions(page)
-    assert "About 5 seconds" in captions(page)
+    assert "About 10 seconds" in captions(page)
     assert page.selectbox(key="lab_text_layer_minilm").options == [str(n) for n in range(6)]
     page.selectbox(key="lab_text_layer_minilm").set_value(2)
     page = finished(page)

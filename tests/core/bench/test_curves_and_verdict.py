@@ -1,13 +1,17 @@
 """Exponents, crossovers and the verdict, from numbers worked out by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.bench.results.curves import crossings, growth
 from core.bench.results.summary import (  # fmt: skip
     crossovers,
+    is_untested,
     memory_growth,
     share_of_limit,
     time_growth,
+    too_busy,
     verdict,
 )
 from core.bench.sweep.messages import Accuracy, Machine, Memory, Timing
@@ -82,17 +86,50 @@ def test_the_verdict_in_words():
     far = Accuracy("linear", 4096, 64, 0.5, 0.41, 0.6, 7.0, 6.0)
     found = verdict(results(far, timing("flash", 4096, 0.3), timing("linear", 4096, 0.02)))
     assert found.sentence() == (
-        "At 4,096 tokens on this CPU, linear is 15 x faster than flash, "
+        "At 4,096 tokens on this CPU, linear is 15 x (15 x to 15 x) faster than flash, "
         "but its map differs by 0.41 (total variation)."
     )
     found = verdict(results(timing("flash", 1024, 0.3), timing("standard", 1024, 0.2)))
     assert found.sentence() == (
-        "At 1,024 tokens on this CPU, standard is 1.5 x faster than flash, and its map is the same."
+        "At 1,024 tokens on this CPU, standard is 1.5 x (1.5 x to 1.5 x) faster than flash, "
+        "and its map is the same."
     )
     found = verdict(results(timing("flash", 1024, 0.3), timing("linear", 1024, 0.4), device="cuda"))
     assert found.sentence() == (
         "At 1,024 tokens on this GPU, nothing that was measured is faster than flash."
     )
+
+
+def test_a_verdict_carries_its_interval_and_says_what_was_not_tested():
+    linear = Timing("linear", 4096, "forward", 9.0, (0.02, 0.025, 0.03), (), 2e9, 1e9)
+    flash = Timing("flash", 4096, "forward", 9.0, (0.3, 0.3, 0.3), (0.3, 0.3, 0.3), 2e9, 1e9)
+    # Ratios 15, 12 and 10: their quartiles are 11 and 13.5.
+    sentence = verdict(results(linear, flash)).sentence()
+    assert "linear is 12 x (11 x to 14 x) faster than flash" in sentence
+    # A window as wide as the input leaves nothing out: its map is no finding.
+    same = Accuracy("window", 64, 64, 1e-7, 1e-8, 1e-7, 3.0, 3.0)
+    found = verdict(results(same, timing("flash", 64, 0.3), timing("window", 64, 0.1)))
+    assert found.sentence().endswith(
+        "At 64 positions window reaches every key and gives softmax's own map: nothing of what it "
+        "leaves out was tested."
+    )
+    assert is_untested(same)
+    assert not is_untested(replace(same, mechanism="standard"))  # exact: nothing is left out
+    assert not is_untested(replace(same, worst_variation=0.2))
+
+
+def test_rounds_that_differ_too_much_are_no_result():
+    # Ratios 25, 14 and 2: quartiles 8 and 19.5.
+    busy = Timing("linear", 4096, "forward", 9.0, (0.012, 0.3 / 14, 0.15), (), 2e9, 1e9)
+    flash = Timing("flash", 4096, "forward", 9.0, (0.3, 0.3, 0.3), (0.3, 0.3, 0.3), 2e9, 1e9)
+    found = verdict(results(busy, flash))
+    assert found.busy
+    assert found.sentence() == (
+        "At 4,096 tokens on this CPU, linear is 14 x (8.0 x to 20 x) faster than flash: that is no "
+        "result. This machine is too busy to tell: close other programs, and run it again."
+    )
+    assert too_busy(results(busy, flash))
+    assert not too_busy(results(timing("linear", 4096, 0.02, samples=3), flash))
 
 
 def test_a_difference_within_the_noise_is_none():

@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 from core.attention import MECHANISMS
 from core.attention.common.grid import Grid
 from core.bench.results.summary import verdict
-from core.bench.sweep import measuring
+from core.bench.sweep import measuring, turns
 from core.bench.sweep.accuracy import accuracy, checked_rows, rows_of, softmax_rows
 from core.bench.sweep.inputs import attend_like, read, write
 from core.bench.sweep.messages import Accuracy, Finished, Memory, Refused, Timing
@@ -138,7 +138,7 @@ def test_a_mechanism_that_cannot_take_the_mask_is_refused_and_the_others_go_on()
     call = masked_call()
     origin = replace(record_call(decoder("llama"), TEXT, 0).origin, kv_heads=2, masked=True)
     plan = replace(PLAN, lengths=(11,), heads=6, dim=5, origin=origin)
-    found = list(measuring.measured(plan, call))
+    found = list(measuring.measured(plan, call, alone=False))
     (refused,) = of_kind(found, Refused)
     assert refused.mechanism == "linear"
     assert "mask" in refused.reason
@@ -148,7 +148,7 @@ def test_a_mechanism_that_cannot_take_the_mask_is_refused_and_the_others_go_on()
 
 def test_rounds_see_the_same_numbers_in_new_memory():
     call = masked_call()
-    one, two = (measuring.fresh(PLAN, 11, number, call) for number in range(2))
+    one, two = (turns.fresh(PLAN, 11, number, call) for number in range(2))
     for first, second, own in zip(one, two, (call.query, call.key, call.value), strict=True):
         assert torch.equal(first, own)
         assert len({tensor.data_ptr() for tensor in (first, second, own)}) == 3

@@ -106,14 +106,17 @@ def test_what_cannot_be_measured_is_refused_before_anything_runs(bert, mechanism
 def test_the_verdict_in_words():
     window, linear = measured("window", 1.3, 0.991), measured("linear", 0.5, 0.83)
     assert verdict(whole(window, linear)) == (
-        "In all layers of tiny, at 40 positions, linear is 2.0 x faster than its own attention and "
-        "moves its output to cosine 0.83; window keeps it at 0.99 and is 1.3 x slower."
+        "In all layers of tiny, at 40 positions, linear is 2.0 x (2.0 x to 2.0 x) faster than its "
+        "own attention and moves its output to cosine 0.83; window keeps it at 0.99 and is 1.3 x "
+        "(1.3 x to 1.3 x) slower."
     )
     assert verdict(whole(window)) == (
         "In all layers of tiny, at 40 positions, nothing that was measured is faster than its own "
         "attention; window keeps its output best, at cosine 0.99."
     )
     assert verdict(whole(measured("flash", 0.5, 1.0))).endswith("keeps its output (cosine 1).")
+    reaching = verdict(whole(measured("window", 0.5, 1.0)))
+    assert reaching.endswith("it attends as softmax does here: nothing of its own was tested.")
     unsure = measured("linear", 0.9, 0.83, spread=0.2)
     assert "nothing that was measured is faster" in verdict(whole(unsure))
     assert verdict(whole()) is None

@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from core.attention import MECHANISMS
-from core.bench.sweep import measuring, sweep
-from core.bench.sweep.measuring import DIFFERENT, fresh, measured, warning, work
+from core.bench import processes
+from core.bench.sweep import measuring, sweep, turns
+from core.bench.sweep.measuring import DIFFERENT, measured, warning
 from core.bench.sweep.messages import (  # fmt: skip
     Accuracy,
     Finished,
@@ -27,6 +28,7 @@ from core.bench.sweep.messages import (  # fmt: skip
 from core.bench.sweep.plan import Plan
 from core.bench.sweep.saved import from_json, of_kind, save, to_json
 from core.bench.sweep.sweep import Sweep
+from core.bench.sweep.turns import Refilled, Turn, fresh, runners, work
 from core.errors import InputError, MechanismError
 from tests.core.bench import stand_in
 
@@ -60,18 +62,12 @@ def gone(pid, within=10.0):
 
 def test_a_tiny_sweep_tells_everything_and_leaves_nothing_behind(tmp_path):
     before, out = children(), tmp_path / "results.json"
-    run = Sweep(replace(TINY, backward=True), out)
+    run = Sweep(TINY, out)
     found = list(run)
     assert isinstance(found[0], Machine)
     assert found[0].threads == 1
     assert isinstance(found[-1], Finished)
-    kinds = ("forward", "training", "checkpointed")
-    wanted = {
-        (mechanism, n, kind)
-        for mechanism in TINY.mechanisms
-        for n in TINY.lengths
-        for kind in kinds
-    }
+    wanted = {(name, n, "forward") for name in TINY.mechanisms for n in TINY.lengths}
     timings, memories = of_kind(found, Timing), of_kind(found, Memory)
     assert {(each.mechanism, each.length, each.kind) for each in timings} == wanted
     assert {(each.mechanism, each.length, each.kind) for each in memories} == wanted
@@ -88,6 +84,16 @@ def test_a_tiny_sweep_tells_everything_and_leaves_nothing_behind(tmp_path):
     assert kept.plan == run.plan
     assert kept.messages == tuple(each for each in found if not isinstance(each, Progress))
     assert kept.messages[0].versions["torch"] == torch.__version__.split("+")[0]
+
+
+def test_training_steps_are_measured_too(monkeypatch):
+    monkeypatch.setattr(processes, "BLOCK", 0.0)
+    plan = replace(TINY, lengths=(16,), backward=True)
+    found = list(measured(plan, alone=False))
+    kinds = ("forward", "training", "checkpointed")
+    wanted = {(mechanism, kind) for mechanism in TINY.mechanisms for kind in kinds}
+    for kind in (Timing, Memory):
+        assert {(each.mechanism, each.kind) for each in of_kind(found, kind)} == wanted
 
 
 def test_cancel_in_the_middle_ends_the_child_and_keeps_what_came(quick_child, tmp_path):
@@ -195,11 +201,56 @@ def test_b4_all_arms_take_their_turn_in_each_round(monkeypatch):
         name = next(each for each in MECHANISMS if MECHANISMS[each].attend == attend)
         return lambda _: order.append(name[0])
 
-    monkeypatch.setattr(measuring, "work", named)
-    timings = of_kind(measuring.timed(TINY, ["flash", "linear"], 16), Timing)
+    monkeypatch.setattr(turns, "work", named)
+    monkeypatch.setattr(processes, "BLOCK", 0.0)
+    monkeypatch.setattr(measuring, "WIDE", 1e9)
+    with runners(TINY, None, alone=False) as takers:
+        timings = of_kind(measuring.timed(TINY, ["flash", "linear"], 16, takers), Timing)
     # A warm-up and 5 rounds; flash once more for the noise.
     assert "".join(order) == "flf" * 6
     assert [len(each.samples) for each in timings] == [5, 5]
+
+
+class Scripted(processes.Runner):
+    """Takes the times that it was given, one a turn."""
+
+    def __init__(self, *times):
+        self.times = iter(times)
+
+    def turn(self, *about):
+        time = next(self.times)
+        return processes.Sample(time, time)
+
+
+def test_rounds_that_differ_too_much_are_taken_once_more_and_the_steadier_count():
+    steady = [1.0] * 11
+    takers = {
+        Turn("flash", "forward"): Scripted(*steady),
+        # After the warm-up a set from 3 x to 25 x, then one that is steady.
+        Turn("linear", "forward"): Scripted(9.0, 0.04, 0.33, 0.07, 0.05, 0.3, *[0.1] * 5),
+        Turn("flash", "forward", again=True): Scripted(*steady),
+    }
+    timings = of_kind(measuring.timed(TINY, ["flash", "linear"], 16, takers), Timing)
+    assert {each.tries for each in timings} == {2}
+    assert timings[1].samples == (0.1,) * 5
+    once = {
+        Turn("flash", "forward"): Scripted(*steady),
+        Turn("linear", "forward"): Scripted(*[0.1] * 6),
+        Turn("flash", "forward", again=True): Scripted(*steady),
+    }
+    timings = of_kind(measuring.timed(TINY, ["flash", "linear"], 16, once), Timing)
+    assert {each.tries for each in timings} == {1}
+
+
+def test_inputs_are_refilled_in_the_same_memory():
+    refilled = Refilled(TINY)
+    first = refilled.at(32, 1)[0]
+    kept, there = first.clone(), first.data_ptr()
+    second = refilled.at(32, 2)[0]
+    assert second.data_ptr() == there
+    assert not torch.equal(second, kept)
+    assert torch.equal(refilled.at(32, 1)[0], kept)
+    assert refilled.at(16, 1)[0].shape == (1, 2, 16, 8)
 
 
 def test_an_exact_arm_that_is_wrong_is_not_timed(monkeypatch):
@@ -207,7 +258,7 @@ def test_an_exact_arm_that_is_wrong_is_not_timed(monkeypatch):
         return 1.01 * MECHANISMS["standard"].attend_kernel(inputs)
 
     monkeypatch.setitem(MECHANISMS, "flash", replace(MECHANISMS["flash"], attend_kernel=attend))
-    found = list(measured(replace(TINY, lengths=(16,))))
+    found = list(measured(replace(TINY, lengths=(16,)), alone=False))
     assert {each.mechanism for each in of_kind(found, Timing)} == {"linear"}
     (refused,) = of_kind(found, Refused)
     assert refused.reason == "flash is not timed: its output is off by 1.0e-02 of its size."
@@ -218,7 +269,7 @@ def test_an_arm_that_does_not_take_a_length_is_named_and_the_others_go_on(monkey
         raise MechanismError("linear: a square number of positions was wanted.")
 
     monkeypatch.setitem(MECHANISMS, "linear", replace(MECHANISMS["linear"], attend_kernel=attend))
-    found = list(measured(replace(TINY, lengths=(16,))))
+    found = list(measured(replace(TINY, lengths=(16,)), alone=False))
     assert [(each.mechanism, each.length) for each in of_kind(found, Refused)] == [("linear", 16)]
     assert {each.mechanism for each in of_kind(found, Timing)} == {"flash"}
 

@@ -102,6 +102,9 @@ def _sizes(own: bool) -> dict[str, int | bool | float]:
             )  # fmt: skip
         if not own:
             found["causal"] = st.toggle(say("lab_causal"), key="lab_causal", **keep)
+        found["keep_memory"] = st.toggle(
+            say("lab_keep_memory"), key="lab_keep_memory", help=say("lab_keep_memory_help"), **keep
+        )
         found["backward"] = st.toggle(
             say("lab_backward"), key="lab_backward", help=say("lab_backward_help"), **keep
         )

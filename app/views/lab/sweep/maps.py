@@ -10,12 +10,13 @@ from app.components.downloads import buttons
 from app.services.jobs.sweep import SweepJob
 from app.views.lab.sweep.state import sweep_state
 from app.words import plain, say
+from core.attention import MECHANISMS
 from core.bench.sweep.messages import Timing
 from core.bench.sweep.model_inputs import ModelCall
 from core.bench.sweep.plan import Plan
 from core.bench.sweep.saved import of_kind
 from core.capture.trace import AttentionCall
-from core.maps.by_mechanism import MapRow, map_row, random_call
+from core.maps.by_mechanism import SAME, HeadMap, MapRow, map_row, random_call
 from core.models import MODELS
 from core.picture.files.map_row import row_csv, row_npz, row_png, row_scenes, title
 from core.types import Position
@@ -85,10 +86,17 @@ def draw(row: MapRow, subject: Subject) -> None:
             each = row.maps[place]
             with column:
                 st.markdown(f"**{plain(title(each))}**")
-                same = "_same" if len(each.mechanisms) > 1 else ""
-                st.caption(say(f"lab_map_variation{same}", variation=each.variation))
+                st.caption(how_far(each, len(subject.positions)))
                 canvas.head_map(scenes[place], key=f"lab_map_{place}")
     st.caption(say("lab_maps_hint"))
+
+
+def how_far(shown: HeadMap, length: int) -> str:
+    """The distance from softmax; where an approximation has none, that nothing was tested."""
+    if any(not MECHANISMS[name].exact for name in shown.mechanisms) and shown.variation < SAME:
+        return say("lab_map_untested", length=f"{length:,}")
+    same = "_same" if len(shown.mechanisms) > 1 else ""
+    return say(f"lab_map_variation{same}", variation=shown.variation)
 
 
 def download(row: MapRow, subject: Subject, head: int) -> None:

@@ -4,7 +4,7 @@ import pandas as pd
 
 from app.words import say
 from core.attention import MECHANISMS
-from core.bench.results.summary import against, share_of_limit, time_growth
+from core.bench.results.summary import against, is_untested, share_of_limit, time_growth
 from core.bench.sweep.estimate import in_bytes
 from core.bench.sweep.messages import Accuracy, Memory, Refused, Timing
 from core.bench.sweep.saved import Results, of_kind
@@ -70,6 +70,11 @@ def notes(results: Results, length: int) -> list[str]:
         for each in of_kind(results.messages, Memory)
         if each.warning
     ]  # fmt: skip
+    said += [
+        say("lab_untested", name=MECHANISMS[each.mechanism].title, length=length)
+        for each in of_kind(results.messages, Accuracy)
+        if each.length == length and is_untested(each)
+    ]
     for each in of_kind(results.messages, Timing):
         if each.length == length and each.kind == "forward" and each.noise is not None:
             noise = each.noise
