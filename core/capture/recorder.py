@@ -21,6 +21,7 @@ from core.attention.attend import attend, attention_weights, check_mechanism
 from core.attention.common.grid import Grid
 from core.attention.common.masks import Mask
 from core.attention.common.mechanism import Mechanism
+from core.attention.own import enter
 from core.capture.multi_head import MultiHeadCall
 from core.capture.route import Route
 from core.capture.tensors import detached, four_axes, mask_axes, one_batch
@@ -37,7 +38,7 @@ _thread = threading.local()
 
 @contextmanager
 def capture(
-    mechanism: str | None = None,
+    mechanism: str | Mechanism | None = None,
     *,
     layers: Collection[int] | None = None,
     grid: Grid | None = None,
@@ -53,7 +54,8 @@ def capture(
     place afterwards changes the record.
 
     Args:
-        mechanism: name in MECHANISMS that every call is routed to; None leaves the kernel alone.
+        mechanism: name in MECHANISMS, or a mechanism of your own, that every call is routed to;
+            None leaves the kernel alone.
         layers: route only these calls, counted from 0; None routes all.
         grid: how the positions lie in a picture, for mechanisms that attend in two axes.
         record: False only routes, to time a mechanism without recording.
@@ -65,6 +67,8 @@ def capture(
     Raises:
         ValueError: if the mechanism is unknown, or a capture is already open in this thread.
     """
+    if isinstance(mechanism, Mechanism):
+        mechanism = enter(mechanism)
     check_mechanism(mechanism)
     if getattr(_thread, "open", False):
         raise ValueError("a capture is already open in this thread: close it before the next one")
@@ -182,6 +186,7 @@ class _Recorder(TorchFunctionMode):
         if self.record:
             call = replace(
                 call,
+                layer=self.count - 1,
                 query=detached(call.query),
                 key=detached(call.key),
                 mask=None if call.mask is None else call.mask.detach(),

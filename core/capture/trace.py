@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -33,6 +34,24 @@ class AttentionCall:
     model_weights: Tensor | None = None
     grid: Grid | None = None  # how the positions lie in a picture, where they are its patches
     windows: Windows | None = None  # how the pictures were cut, where attention stays in windows
+    layer: int | None = None  # its place among the calls of the pass, from 0
+
+    def __repr__(self) -> str:
+        """One line: layer, kernel, shapes, mask; never tensors."""
+        shared = "" if self.key.shape[1] == self.heads else f" sharing {self.key.shape[1]}"
+        parts = [
+            "AttentionCall" if self.layer is None else f"AttentionCall {self.layer}",
+            self.kernel or self.mechanism or "not run",
+            f"{self.batch} x {self.heads} heads{shared}",
+            f"{self.queries} queries x {self.keys} keys, dim {self.query.shape[-1]}",
+            str(self.query.dtype).removeprefix("torch."),
+        ]
+        parts += ["causal"] * self.is_causal
+        if self.mask is not None:
+            kind = "bool" if self.mask.dtype == torch.bool else "additive"
+            parts.append(f"{kind} mask {tuple(self.mask.shape)}")
+        parts += ["in windows"] * (self.windows is not None)
+        return f"<{', '.join(parts)}>"
 
     @property
     def heads(self) -> int:
@@ -69,6 +88,10 @@ class Trace:
     """All attention calls of a forward pass, in the order in which they ran."""
 
     calls: list[AttentionCall] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        """A line a call."""
+        return "\n".join([f"<Trace of {len(self.calls)} calls>", *map(repr, self.calls)])
 
     @property
     def nbytes(self) -> int:
