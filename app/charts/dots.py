@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from app.charts.marks import GREY, mark
 from app.charts.sweep import CLEAR, FAINT
 from app.words import say
-from core.attention import MECHANISMS
+from core.attention import title_of
 from core.bench.sweep.messages import Machine, Memory, Timing
 from core.bench.sweep.saved import Results, of_kind
 
@@ -63,7 +63,7 @@ def dots(values: Mapping[str, float], beside: Mapping[str, float], what: str) ->
         ("line-ns-open", 2, beside, f", {what}"), (None, 0, values, ""),
     ):  # fmt: skip
         mechanisms = list(numbers)
-        titles = [MECHANISMS[mechanism].title for mechanism in mechanisms]
+        titles = [title_of(mechanism) for mechanism in mechanisms]
         figure.add_trace(
             go.Scatter(
                 x=list(numbers.values()), y=titles,

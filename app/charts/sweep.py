@@ -7,11 +7,12 @@ import plotly.graph_objects as go
 
 from app.charts.marks import mark
 from app.words import say
-from core.attention import MECHANISMS
+from core.attention import title_of
 from core.bench.results.curves import Crossing, Growth
 from core.bench.results.standing import standings
 from core.bench.results.summary import memory_growth, time_growth
 from core.bench.sweep.messages import Machine, Memory, Timing
+from core.bench.sweep.plan import Plan
 from core.bench.sweep.saved import Results, of_kind
 
 CLEAR = "rgba(0,0,0,0)"
@@ -20,8 +21,16 @@ PLOT, LEGEND = 320, 13  # pixels: of the chart, and more for each mechanism's li
 MANY = 3  # crossings beyond which their signs would hide the curves
 
 
-def time_chart(results: Results) -> go.Figure:
-    """Median milliseconds of a forward call with quartiles, the machine's limit, the crossings."""
+def unit_of(plan: Plan) -> str:
+    """What is counted along a sweep."""
+    return say("lab_unit_batch" if plan.batches else "lab_unit")
+
+
+def time_chart(results: Results, before: Results | None = None) -> go.Figure:
+    """Median milliseconds of a forward call with quartiles, the machine's limit, the crossings.
+
+    Those of another run are dotted.
+    """
     figure = go.Figure()
     machines = of_kind(results.messages, Machine)
     for mechanism in results.plan.mechanisms:
@@ -46,18 +55,20 @@ def time_chart(results: Results) -> go.Figure:
             "thickness": 1,
         }
     add_crossings(figure, results)
+    for mechanism in before.plan.mechanisms if before else ():
+        times = {e.length: 1000 * e.spread.median for e in timings(before, mechanism)}
+        add_before(figure, mechanism, times)
     return laid_out(figure, say("lab_time_axis"), results)
 
 
-def memory_chart(results: Results) -> go.Figure:
-    """The most MB that a forward call holds beyond its inputs, and what the formula says."""
+def memory_chart(results: Results, before: Results | None = None) -> go.Figure:
+    """The most MB that a forward call holds beyond its inputs, and what the formula says.
+
+    Those of another run are dotted.
+    """
     figure = go.Figure()
     for mechanism in results.plan.mechanisms:
-        found = [
-            each
-            for each in of_kind(results.messages, Memory)
-            if (each.mechanism, each.kind) == (mechanism, "forward") and each.measured
-        ]
+        found = memories(results, mechanism)
         if not found:
             continue
         formulas = {each.length: each.formula / 1e6 for each in found if each.formula}
@@ -65,7 +76,32 @@ def memory_chart(results: Results) -> go.Figure:
             figure.add_trace(dashed(mechanism, formulas, say("lab_formula_hover")))
         peaks = {each.length: each.measured / 1e6 for each in found}
         figure.add_trace(line(mechanism, peaks, memory_growth(results, mechanism)))
+    for mechanism in before.plan.mechanisms if before else ():
+        peaks = {each.length: each.measured / 1e6 for each in memories(before, mechanism)}
+        add_before(figure, mechanism, peaks)
     return laid_out(figure, say("lab_memory_axis"), results)
+
+
+def memories(results: Results, mechanism: str) -> list[Memory]:
+    """The peaks of a mechanism's forward calls that could be measured."""
+    return [
+        each
+        for each in of_kind(results.messages, Memory)
+        if (each.mechanism, each.kind) == (mechanism, "forward") and each.measured
+    ]
+
+
+def add_before(figure: go.Figure, mechanism: str, values: Mapping[int, float]) -> None:
+    """A mechanism in another run: its colour and sign, dotted and thinner."""
+    if not values:
+        return
+    name = say("lab_before_line", title=title_of(mechanism))
+    added = line(mechanism, values, None)
+    added.update(
+        name=name, line={"width": 1, "dash": "dot"}, marker={"size": 6},
+        hovertemplate=f"{name}: %{{x:,}} · %{{y:.3g}}<extra></extra>",
+    )  # fmt: skip
+    figure.add_trace(added)
 
 
 def timings(results: Results, mechanism: str) -> list[Timing]:
@@ -79,7 +115,7 @@ def timings(results: Results, mechanism: str) -> list[Timing]:
 
 def line(mechanism: str, values: Mapping[int, float], growth: Growth | None) -> go.Scatter:
     """One mechanism, in its own colour and with its own sign."""
-    title = MECHANISMS[mechanism].title
+    title = title_of(mechanism)
     # Two lengths leave nothing to judge a line by.
     told = growth is not None and growth.error is not None
     grows = say("lab_exponent", exponent=growth.exponent, error=growth.error) if told else ""
@@ -97,7 +133,7 @@ def line(mechanism: str, values: Mapping[int, float], growth: Growth | None) -> 
 
 def dashed(mechanism: str, values: Mapping[int, float], what: str) -> go.Scatter:
     """What a mechanism is measured against, behind its line; a click on its name hides both."""
-    title = MECHANISMS[mechanism].title
+    title = title_of(mechanism)
     return go.Scatter(
         x=list(values),
         y=list(values.values()),
@@ -118,12 +154,14 @@ def add_crossings(figure: go.Figure, results: Results) -> None:
     if len(meetings) > MANY:
         return
     base = {each.length: 1000 * each.spread.median for each in timings(results, results.plan.base)}
+    unit = unit_of(results.plan)
     for mechanism, crossing in meetings:
-        figure.add_trace(crossing_sign(mechanism, crossing, between(base, crossing.length)))
+        figure.add_trace(crossing_sign(mechanism, crossing, between(base, crossing.length), unit))
 
 
-def crossing_sign(mechanism: str, crossing: Crossing, height: float) -> go.Scatter:
+def crossing_sign(mechanism: str, crossing: Crossing, height: float, unit: str) -> go.Scatter:
     """One of them."""
+    title = title_of(mechanism)
     low = crossing.length if crossing.low is None else crossing.low
     high = crossing.length if crossing.high is None else crossing.high
     return go.Scatter(
@@ -142,7 +180,7 @@ def crossing_sign(mechanism: str, crossing: Crossing, height: float) -> go.Scatt
             "thickness": 1.5,
             "color": mark(mechanism).colour,
         },
-        hovertemplate=f"{MECHANISMS[mechanism].title}: {say('lab_crossing_hover')}<extra></extra>",
+        hovertemplate=f"{title}: {say('lab_crossing_hover', unit=unit)}<extra></extra>",
     )
 
 
@@ -158,14 +196,14 @@ def between(values: Mapping[int, float], length: float) -> float:
 
 def laid_out(figure: go.Figure, title: str, results: Results) -> go.Figure:
     """Both axes logarithmic, the legend below, where a narrow screen has room."""
-    lengths: Sequence[int] = results.plan.lengths
+    lengths: Sequence[int] = results.plan.points
     grid: Mapping[str, object] = {"type": "log", "gridcolor": "rgba(128,128,128,0.25)"}
     figure.update_layout(
         height=PLOT + LEGEND * len(results.plan.mechanisms),
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         xaxis={
             **grid,
-            "title": say("lab_length_axis"),
+            "title": unit_of(results.plan),
             "tickvals": list(lengths),
             "ticktext": [f"{length:,}" for length in lengths],
         },

@@ -35,6 +35,11 @@ MECHANISMS: dict[str, Mechanism] = {
 }
 
 
+def title_of(name: str) -> str:
+    """A mechanism's title; the name itself of one that is not here, such as a saved run's."""
+    return MECHANISMS[name].title if name in MECHANISMS else name
+
+
 def unavailable(name: str, device: torch.device, dtype: torch.dtype) -> str | None:
     """Why a mechanism cannot run on a device in a precision; None where it can."""
     reason = MECHANISMS[name].unavailable

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from core.attention.own import enter, load
 from core.bench.results.summary import (  # fmt: skip
     BUSY,
     against,
@@ -17,6 +18,7 @@ from core.bench.results.summary import (  # fmt: skip
     untested,
     verdict,
 )
+from core.bench.shapes import SHAPES
 from core.bench.sweep.estimate import in_bytes, in_time
 from core.bench.sweep.messages import Accuracy, Machine, Memory, Message, Refused, Timing
 from core.bench.sweep.plan import Plan
@@ -32,7 +34,7 @@ BARS = "core.bench.bars.attention"
 ROOT = Path(__file__).resolve().parents[2]
 FIELDS = (
     "mechanisms", "lengths", "batch", "heads", "dim", "precision", "causal", "backward", "rounds",
-    "threads", "seed", "device", "most_seconds", "keep_memory",
+    "threads", "seed", "device", "most_seconds", "keep_memory", "kv_heads", "decode", "batches",
 )  # fmt: skip
 
 
@@ -43,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
         for name in FIELDS
         if (value := getattr(options, name)) is not None
     }
+    chosen = {**_preset(options), **chosen, **_own(options, chosen)}
     own = bench_inputs.from_model(options)
     if options.bars and (chosen.keys() - {"threads"} or own or options.out is not None):
         raise InputError("--bars has sizes of its own: it goes with --threads only.")
@@ -52,6 +55,31 @@ def run(options: argparse.Namespace) -> int:
         return _sweep(Plan(**chosen), options.out)
     recorded = bench_inputs.model_call(options, chosen)
     return _sweep(recorded.plan(Plan(**chosen)), options.out, recorded.call)
+
+
+def _preset(options: argparse.Namespace) -> dict:
+    """The sizes of a model that people know; what is said beside it goes before."""
+    if options.preset is None:
+        return {}
+    shape = SHAPES[options.preset]
+    found = {"heads": shape.heads, "kv_heads": shape.kv_heads, "dim": shape.dim}
+    causal = shape.causal and not options.decode  # a decoding step's one query sees all keys
+    return {**found, "causal": causal, "lengths": (shape.length,)}
+
+
+def _own(options: argparse.Namespace, chosen: dict) -> dict:
+    """Mechanisms out of files, beside the chosen ones, or beside those that are usual."""
+    if not options.own:
+        return {}
+    files = tuple(_absolute(where) for where in options.own)
+    names = tuple(enter(load(where)) for where in files)
+    return {"own": files, "mechanisms": (*chosen.get("mechanisms", Plan.mechanisms), *names)}
+
+
+def _absolute(where: str) -> str:
+    """The child runs in another folder."""
+    file, colon, name = where.rpartition(":")
+    return f"{Path(file).resolve()}{colon}{name}"
 
 
 def _bars(threads: int) -> int:

@@ -69,18 +69,18 @@ WORDS = {
     "lab_memory_help": "Dashed: what the formula says.",
     "lab_limit_hover": "limit",
     "lab_formula_hover": "by formula",
-    "lab_crossing_hover": "%{x:,.0f} positions: as long as the one compared with",
-    "lab_cheaper_from": "{name} is cheaper than {base} from {at:,.0f} positions on {between}.",
-    "lab_cheaper_up_to": "{name} is cheaper than {base} up to {at:,.0f} positions {between}.",
-    "lab_cheaper_meets": "{name} meets {base} at {at:,.0f} positions {between}; at {longest:,} the "
+    "lab_crossing_hover": "%{{x:,.0f}} {unit}: as long as the one compared with",
+    "lab_cheaper_from": "{name} is cheaper than {base} from {at:,.0f} {unit} on {between}.",
+    "lab_cheaper_up_to": "{name} is cheaper than {base} up to {at:,.0f} {unit} {between}.",
+    "lab_cheaper_meets": "{name} meets {base} at {at:,.0f} {unit} {between}; at {longest:,} the "
     "two cannot be told apart.",
     "lab_cheaper_changes": "{name} and {base} take turns at being cheaper from {first:,.0f} to "
-    "{last:,.0f} positions: there they cost about the same.",
+    "{last:,.0f} {unit}: there they cost about the same.",
     "lab_cheaper_always": "{name} is cheaper than {base} at all lengths measured, {shortest:,} to "
     "{longest:,}.",
     "lab_cheaper_never": "{name} is dearer than {base} at all lengths measured, {shortest:,} to "
     "{longest:,}.",
-    "lab_cheaper_same": "{name} and {base} cannot be told apart at {longest:,} positions.",
+    "lab_cheaper_same": "{name} and {base} cannot be told apart at {longest:,} {unit}.",
     "lab_cheaper_beyond": "Their fitted curves meet at about {at:,}, where nothing was measured.",
     "lab_between": "(between {low:,.0f} and {high:,.0f})",
     "lab_between_from": "(from {low:,.0f}, up to a length beyond those measured)",
@@ -100,10 +100,38 @@ WORDS = {
     "lab_maps_downloads": "Download the maps",
     "lab_time_axis": "milliseconds of a forward call",
     "lab_memory_axis": "MB beyond the inputs",
-    "lab_length_axis": "positions",
+    "lab_unit": "positions",
+    "lab_unit_batch": "sequences at a time",
+    "lab_phase": "Phase",
+    "lab_phase_help": "Prefill: as many queries as keys. Decode: one query against a cache of keys "
+    "and values, as each new token of a decoder has it.",
+    "lab_phase_prefill": "prefill",
+    "lab_phase_decode": "decode",
+    "lab_preset": "Sizes of a model",
+    "lab_preset_own": "my own",
+    "lab_preset_help": "Heads, key-value heads, dimension and causality of one layer; lengths stay "
+    "yours.",
+    "lab_preset_source": "{title}: {length:,} positions are usual. Source: {source}.",
+    "lab_kv_heads": "Key-value heads",
+    "lab_kv_heads_help": "That the heads share; 0: each head has its own.",
+    "lab_batches": "Batches of your own",
+    "lab_batches_help": "Swept at the longest input, in place of lengths.",
+    "lab_tokens": "tokens / s",
+    "lab_flops": "GFLOP/s",
+    "lab_share": "of this machine's products",
+    "lab_before": "Lay a saved run beside this one",
+    "lab_before_help": "A JSON file that was downloaded here, or written by `bench attention "
+    "--out`, today or on another machine.",
+    "lab_before_file": "{name}: {device}, {threads} threads, PyTorch {torch}. Dotted in the "
+    "charts.",
+    "lab_before_line": "{title}, saved",
+    "lab_before_none": "The two runs have no mechanism and sizes in common: only the charts "
+    "show both.",
+    "lab_before_help_table": "Ratio: the median time of this run / that of the saved one. They "
+    "were not measured in turn, so there is no interval.",
     "lab_exponent": " (N^{exponent:.2f}±{error:.2f})",
     "lab_at": "At",
-    "lab_positions": "{length:,} positions",
+    "lab_positions": "{length:,} {unit}",
     "lab_mechanism": "mechanism",
     "lab_milliseconds": "ms",
     "lab_ratio": "time / {base}, median of pairs",
@@ -115,7 +143,7 @@ WORDS = {
     "lab_variation": "total variation",
     "lab_error": "output error",
     "lab_entropy": "row entropy, nats",
-    "lab_differs": "Memory of {name} at {length:,} positions: {measured} measured, {formula} by "
+    "lab_differs": "Memory of {name} at {length:,} {unit}: {measured} measured, {formula} by "
     "the formula, which leaves something out there.",
     "lab_noise": "Noise floor: {name} takes {low:.3f} to {high:.3f} of its own time.",
     "lab_table_help": "Each ratio is the median of the ratios of all rounds, not the ratio of the "

@@ -21,8 +21,8 @@ from core.bench.sweep.messages import Accuracy
 # The largest output error of an exact mechanism: sums of thousands of numbers, rounded.
 ALLOWED = {torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 2e-2}
 
-Heads = Float[Tensor, "batch head positions dim"]
-Shared = Float[Tensor, "batch kv_head positions value_dim"]
+Heads = Float[Tensor, "batch head q dim"]
+Shared = Float[Tensor, "batch kv_head k value_dim"]
 Looks = Float[Tensor, "batch head rows k"]
 
 

@@ -8,7 +8,7 @@ import torch
 
 from core.attention import MECHANISMS
 from core.bench.formulas import formula
-from core.bench.formulas.sizes import Formula, Sizes
+from core.bench.formulas.sizes import EXACT, Formula, Sizes
 from core.bench.rates import Rates, known_rates
 from core.bench.sweep.plan import Plan, check
 from core.errors import InputError
@@ -33,6 +33,13 @@ COMPILING = 20.0  # seconds in which a mechanism that has to be compiled is
 USABLE = 0.8  # of the free memory
 TRAINING_PEAK = 3.0  # a training step holds so many times what a forward call does
 
+# One query beside all keys, whose rows are those of k here: k and v are read, scores are held.
+DECODING = Formula(
+    flops=lambda sizes: 4.0 * sizes.rows * sizes.dim,
+    traffic=lambda sizes: 2.0 * sizes.output,
+    peak=lambda sizes: 2.0 * EXACT * sizes.rows,
+)
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -52,7 +59,8 @@ def passes(plan: Plan) -> tuple[Pass, ...]:
 def sizes(plan: Plan, length: int) -> Sizes:
     """One call of a plan, for the formulas."""
     return Sizes(
-        batch=plan.batch, heads=plan.heads, length=length, dim=plan.dim,
+        batch=plan.shapes(length)[1][0], heads=plan.heads, length=plan.shapes(length)[1][2],
+        dim=plan.dim,
         number=plan.dtype.itemsize, causal=plan.causal, threads=plan.threads,
         on_cpu=devices.resolve(plan.device).type == "cpu",
     )  # fmt: skip
@@ -66,10 +74,10 @@ def estimate(plan: Plan, rates: Rates) -> Estimate:
     peaks = {
         (mechanism, length): peak(plan, mechanism, length)
         for mechanism in plan.mechanisms
-        for length in plan.lengths
+        for length in plan.points
     }
     mechanism, length = max(peaks, key=peaks.__getitem__)
-    total = sum(seconds_of_length(plan, length, rates) for length in plan.lengths)
+    total = sum(seconds_of_length(plan, length, rates) for length in plan.points)
     total += sum(COMPILING for mechanism in plan.mechanisms if MECHANISMS[mechanism].compiles)
     alone = (len(plan.mechanisms) + 1) * len(passes(plan))
     starting = STARTING + STARTING_EACH * alone
@@ -81,7 +89,7 @@ def seconds_of_length(plan: Plan, length: int, rates: Rates) -> float:
     total = 0.0
     at = sizes(plan, length)
     for mechanism in plan.mechanisms:
-        costs = _costs(mechanism)
+        costs = _costs(plan, mechanism)
         forward = rates.limit(costs.flops(at), costs.traffic(at)) / REACHED
         rounds = plan.rounds + 2 + (plan.rounds if mechanism == plan.base else 0)
         total += forward * (FORWARD_CALLS["training"] / DEPTH)  # the check
@@ -92,11 +100,12 @@ def seconds_of_length(plan: Plan, length: int, rates: Rates) -> float:
 def peak(plan: Plan, mechanism: str, length: int) -> float:
     """Bytes held at most while one mechanism is measured at one length, its inputs included."""
     at = sizes(plan, length)
-    costs = _costs(mechanism)
+    costs = _costs(plan, mechanism)
     call = costs.peak(at) * (TRAINING_PEAK if plan.backward else 1.0)
     alone = (len(plan.mechanisms) + 1) * len(passes(plan))  # processes, with inputs of their own
     inputs = 3 * at.output * ((2 if plan.backward else 1) + alone)
-    checked = 3 * 8 * at.rows * min(CHECKED_ROWS, length) + 16 * at.output // at.number
+    queries = 1 if plan.decode else at.length
+    checked = 3 * 8 * at.rows * min(CHECKED_ROWS, queries) + 16 * at.output // at.number
     return inputs + max(call, checked + costs.peak(at))
 
 
@@ -162,5 +171,5 @@ def in_time(seconds: float | int) -> str:
     return f"{seconds / 3600:,.0f} hours"
 
 
-def _costs(mechanism: str) -> Formula:
-    return formula(mechanism) or formula("standard")
+def _costs(plan: Plan, mechanism: str) -> Formula:
+    return DECODING if plan.decode else formula(mechanism) or formula("standard")

@@ -5,6 +5,7 @@ mechanism in a process of its own, then memory in calls of its own. Runs in a ch
 `core.bench.sweep.child`, whose threads are set.
 """
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -29,7 +30,7 @@ from core.bench.sweep.messages import (  # fmt: skip
 )
 from core.bench.sweep.plan import Plan
 from core.bench.sweep.probing import probed_rows
-from core.bench.sweep.turns import Samples, Turn, fresh, runners, unsteady, work
+from core.bench.sweep.turns import Samples, Turn, enter_own, fresh, runners, unsteady, work
 from core.bench.timing import WIDE
 from core.capture.trace import AttentionCall
 from core.errors import MechanismError
@@ -50,6 +51,7 @@ def measured(
         model_call: q, k, v, mask and scale of a model; None: random ones.
         alone: time each mechanism in a process of its own, on the CPU.
     """
+    enter_own(plan)
     with runners(plan, model_call, alone=alone) as takers:
         yield from _measured(plan, model_call, takers)
 
@@ -61,9 +63,9 @@ def _measured(
     device = devices.resolve(plan.device)
     rates = measured_rates(device, plan.dtype)
     yield machine(device, rates)
-    shares = {length: seconds_of_length(plan, length, rates) for length in plan.lengths}
+    shares = {length: seconds_of_length(plan, length, rates) for length in plan.points}
     done, total = 0.0, sum(shares.values())
-    for length in sorted(plan.lengths):
+    for length in sorted(plan.points):
         faster = rates.or_better(measured_rates(device, plan.dtype))
         if faster != rates:
             rates = faster
@@ -111,6 +113,11 @@ def checked(
     Raises:
         MechanismError: if it does not take such inputs.
     """
+    if plan.decode and not MECHANISMS[mechanism].exact:
+        raise MechanismError(
+            f"{mechanism}: a decoding step is measured of exact mechanisms only: its pattern, or "
+            "its sums, would be carried from step to step, and no cache of them is kept here."
+        )
     inputs = fresh(plan, length, 0, model_call)
     attend = attend_like(mechanism, model_call)
     if inputs[0].device.type in MECHANISMS[mechanism].no_gradients:
@@ -178,6 +185,14 @@ def warning(mechanism: str, found: int | None, foretold: float | None) -> str:
     )
 
 
+def decoding(plan: Plan, length: int) -> "Needed":
+    """One query beside all keys: a product with k and one with v, which are read once."""
+    (batch, heads, _, dim), key = plan.shapes(length)
+    number = plan.dtype.itemsize
+    traffic = number * (2 * math.prod(key) + 2 * batch * heads * dim)
+    return Needed(4.0 * batch * heads * key[2] * dim, float(traffic))
+
+
 class Needed(NamedTuple):
     """What the formulas say that has to be done; None where there is none."""
 
@@ -187,7 +202,10 @@ class Needed(NamedTuple):
 
 def needed(plan: Plan, mechanism: str, length: int, kind: Pass) -> Needed:
     """What one call, or one training step, of a mechanism has to do."""
-    costs = formula(mechanism) if plan.by_formula else None
+    if plan.decode:
+        return decoding(plan, length)
+    masked = plan.origin is not None and plan.origin.masked
+    costs = None if masked else formula(mechanism)  # shared heads leave the operations as they are
     if costs is None:
         return Needed(None, None)
     at, calls = sizes(plan, length), FORWARD_CALLS[kind]

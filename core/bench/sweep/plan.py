@@ -53,15 +53,37 @@ class Plan:
     seed: int = 0
     device: str = "cpu"
     most_seconds: float = 600.0  # a run that would take longer is refused
+    kv_heads: int | None = None  # that the heads share; None: each has its own
+    decode: bool = False  # one query against `length` keys, a decoding step; else as many queries
+    batches: tuple[int, ...] = ()  # swept at the one length, in place of lengths
+    own: tuple[
+        str, ...
+    ] = ()  # 'file.py:NAME' of mechanisms that are not ours, also in `mechanisms`
     keep_memory: bool = False  # freed memory stays; PyTorch's default gives it back to the system
     origin: Origin | None = None  # None: random q, k and v; else sizes and numbers are a model's
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """What is swept: lengths, or batches. Messages call either a length."""
+        return self.batches or self.lengths
+
+    def shapes(self, point: int) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int]]:
+        """Shapes of q, and of k and v: batch, heads, positions, dim."""
+        batch, length = (point, self.lengths[0]) if self.batches else (self.batch, point)
+        keys = (batch, self.kv_heads or self.heads, length, self.dim)
+        return (batch, self.heads, 1 if self.decode else length, self.dim), keys
+
+    @property
+    def shared_heads(self) -> int:
+        """Heads of k and v, those of a model's call included."""
+        return self.origin.kv_heads if self.origin else self.kv_heads or self.heads
 
     @property
     def by_formula(self) -> bool:
         """Do the formulas hold? They know no mask, and as many k and v as q, of one width."""
         own = self.origin
-        same = own is None or (own.kv_heads, own.value_dim) == (self.heads, self.dim)
-        return same and not (own is not None and own.masked)
+        same = self.shared_heads == self.heads and (own is None or own.value_dim == self.dim)
+        return same and not self.decode and not (own is not None and own.masked)
 
     @property
     def base(self) -> str:
@@ -86,7 +108,24 @@ def check(plan: Plan) -> None:
         InputError: with what was wanted and what came.
     """
     _check_arms(plan.mechanisms)
-    _check_lengths(plan.lengths)
+    _check_lengths(plan.lengths, "length")
+    if plan.batches:
+        _check_lengths(plan.batches, "batch")
+        if len(plan.lengths) > 1:
+            raise InputError(
+                f"One length was wanted where batches are swept; {len(plan.lengths)} came."
+            )
+    if plan.kv_heads is not None:
+        _check_number("kv_heads", plan.kv_heads, 1, plan.heads)
+        if plan.heads % plan.kv_heads:
+            raise InputError(
+                f"kv_heads that divide the {plan.heads} heads were wanted; {plan.kv_heads} came."
+            )
+    if plan.decode and (plan.backward or plan.causal):
+        what = "backward" if plan.backward else "causal"
+        raise InputError(
+            f"A decoding step has one query, which sees all keys: without '{what}' was wanted."
+        )
     for name in ("batch", "heads", "dim"):
         _check_number(name, getattr(plan, name), 1, MOST[name])
     _check_number("rounds", plan.rounds, ROUNDS, MOST["rounds"])
@@ -137,13 +176,13 @@ def _check_arms(mechanisms: tuple[str, ...]) -> None:
             raise InputError(f"Every mechanism once was wanted; '{mechanism}' came twice.")
 
 
-def _check_lengths(lengths: tuple[int, ...]) -> None:
-    if not lengths:
-        raise InputError("At least one length was wanted; none came.")
-    for place, length in enumerate(lengths):
-        _check_number("length", length, 1, MOST["length"])
-        if length in lengths[:place]:
-            raise InputError(f"Every length once was wanted; {length:,} came twice.")
+def _check_lengths(numbers: tuple[int, ...], name: str) -> None:
+    if not numbers:
+        raise InputError(f"At least one {name} was wanted; none came.")
+    for place, number in enumerate(numbers):
+        _check_number(name, number, 1, MOST[name])
+        if number in numbers[:place]:
+            raise InputError(f"Every {name} once was wanted; {number:,} came twice.")
 
 
 def _check_number(name: str, value: int, least: int, most: int) -> None:

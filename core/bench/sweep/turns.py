@@ -1,5 +1,6 @@
 """Turns: who takes them, and what a mechanism does in its own, on q, k and v not seen before."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -12,6 +13,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from core.attention.common.mechanism import Attend
+from core.attention.own import enter, load
 from core.bench.processes import Alone, Here, Prepare, Runner
 from core.bench.sweep.estimate import DEPTH, Pass, passes
 from core.bench.sweep.inputs import attend_like, read, write
@@ -86,7 +88,7 @@ class Refilled:
             self._given = (call.query, call.key, call.value)
             self._inputs = tuple(torch.empty_like(each) for each in self._given)
             return
-        numbers = 3 * plan.batch * plan.heads * max(plan.lengths) * plan.dim
+        numbers = max(sum(_numbers(plan, point)) for point in plan.points)
         self._memory = torch.empty(numbers, device=plan.device, dtype=plan.dtype)
 
     def at(self, length: int, number: int) -> Inputs:
@@ -95,11 +97,19 @@ class Refilled:
             for place, given in zip(self._inputs, self._given, strict=True):
                 place.copy_(given)
             return self._inputs
-        plan = self._plan
-        shape = (3, plan.batch, plan.heads, length, plan.dim)
-        drawn = self._memory[: 3 * plan.batch * plan.heads * length * plan.dim].view(shape)
-        generator = torch.Generator(drawn.device).manual_seed(_seed(plan, length, number))
-        return tuple(drawn.normal_(generator=generator))
+        drawn = self._memory[: sum(_numbers(self._plan, length))]
+        generator = torch.Generator(drawn.device).manual_seed(_seed(self._plan, length, number))
+        return _cut(self._plan, length, drawn.normal_(generator=generator))
+
+
+def enter_own(plan: Plan) -> None:
+    """Make the mechanisms known that are not ours.
+
+    Raises:
+        InputError: if one of them cannot be loaded.
+    """
+    for where in plan.own:
+        enter(load(where))
 
 
 def prepared(plan: Plan, mechanism: str, kind: Pass, call: Path | None = None) -> Prepare:
@@ -111,6 +121,7 @@ def prepared(plan: Plan, mechanism: str, kind: Pass, call: Path | None = None) -
         kind: of pass.
         call: a file with the q, k and v of a model.
     """
+    enter_own(plan)  # a process of its own knows ours only
     given = None if call is None else read(call, devices.resolve(plan.device))
     refilled = Refilled(plan, given)
     one = work(attend_like(mechanism, given), kind, plan.causal)
@@ -132,10 +143,9 @@ def fresh(plan: Plan, length: int, number: int, model_call: AttentionCall | None
         return tuple(
             tensor.clone() for tensor in (model_call.query, model_call.key, model_call.value)
         )
-    shape = (3, plan.batch, plan.heads, length, plan.dim)
     generator = torch.Generator().manual_seed(_seed(plan, length, number))
-    drawn = torch.randn(shape, generator=generator).to(plan.device, plan.dtype)
-    return tuple(drawn)
+    drawn = torch.randn(sum(_numbers(plan, length)), generator=generator)
+    return _cut(plan, length, drawn.to(plan.device, plan.dtype))
 
 
 def work(attend: Attend, kind: Pass, is_causal: bool = False) -> Work:
@@ -160,6 +170,19 @@ def work(attend: Attend, kind: Pass, is_causal: bool = False) -> Work:
         return torch.autograd.grad(looking.sum(), (query, key, value))
 
     return forward if kind == "forward" else step
+
+
+def _numbers(plan: Plan, length: int) -> list[int]:
+    """How many numbers q, k and v are."""
+    query, key = plan.shapes(length)
+    return [math.prod(shape) for shape in (query, key, key)]
+
+
+def _cut(plan: Plan, length: int, drawn: Tensor) -> Inputs:
+    """q, k and v as views of numbers in a row."""
+    query, key = plan.shapes(length)
+    parts = drawn.split(_numbers(plan, length))
+    return tuple(part.view(shape) for part, shape in zip(parts, (query, key, key), strict=True))
 
 
 def _seed(plan: Plan, length: int, number: int) -> int:

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from core.bench.shapes import SHAPES
 from core.cli.parsers.facts import MECHANISMS, OFFLINE_MODEL, STUDY_ROUNDS, SWEEP
 
 KEEP_MEMORY = (
@@ -39,7 +40,23 @@ def _add_sweep(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--arms", dest="mechanisms", nargs="+", metavar="NAME", help=", ".join(MECHANISMS)
     )
+    command.add_argument(
+        "--mechanism", dest="own", action="append", metavar="FILE.py:NAME",
+        help="a mechanism of your own beside them, in a file that is run",
+    )  # fmt: skip
     command.add_argument("--lengths", nargs="+", type=int, metavar="N", help="positions")
+    command.add_argument(
+        "--batches", nargs="+", type=int, metavar="N", help="batches, swept at one length"
+    )
+    command.add_argument(
+        "--preset", choices=SHAPES, metavar="NAME",
+        help=f"heads, dim, causality and length of {', '.join(SHAPES)}",
+    )  # fmt: skip
+    command.add_argument("--kv-heads", type=int, metavar="N", help="that the heads share")
+    command.add_argument(
+        "--decode", action="store_true", default=None,
+        help="one query against all keys, as a cache holds them; else as many queries",
+    )  # fmt: skip
     for name, about in (
         ("batch", "sequences at a time"),
         ("heads", "heads"),

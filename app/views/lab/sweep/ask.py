@@ -7,9 +7,11 @@ import streamlit as st
 import torch
 
 from app.components import sidebar
+from app.components.pickers import chooser
 from app.views.lab.sweep import inputs
 from app.words import plain, say
 from core.attention import MECHANISMS
+from core.bench.shapes import SHAPES
 from core.bench.sweep.estimate import Estimate, in_bytes, in_time, require_fit
 from core.bench.sweep.model_inputs import ModelCall
 from core.bench.sweep.plan import Plan, lengths_of
@@ -19,6 +21,8 @@ from core.models import devices
 FIRST = ("standard", "flash", "linear", "favor")
 SHORTEST = 128
 LONGEST = (512, 1024, 2048, 4096, 8192, 16384)
+
+PHASES = ("prefill", "decode")
 
 
 class SweepRequest(NamedTuple):
@@ -44,8 +48,11 @@ def form() -> SweepRequest | None:
     call = inputs.layer_call(source) if own else None
     lengths = () if own else _lengths(right)
     sizes = _sizes(own)
-    if lengths is None or (own and call is None):
+    batches = () if own else _batches()
+    if lengths is None or batches is None or (own and call is None):
         return None
+    if batches:
+        lengths, sizes["batches"] = (max(lengths),), batches
     plan = Plan(
         mechanisms=tuple(mechanisms), lengths=lengths, precision=state["shared_precision"],
         device=str(devices.resolve(state["shared_device"])), **sizes,
@@ -64,6 +71,31 @@ def estimate(plan: Plan) -> Estimate | None:
     return found
 
 
+def preset() -> None:
+    """Sizes of a model that people know, put into the fields below."""
+    chosen = st.selectbox(
+        say("lab_preset"), [None, *SHAPES], key="lab_preset", persist_state="session",
+        format_func=lambda name: SHAPES[name].title if name else say("lab_preset_own"),
+        help=say("lab_preset_help"), on_change=fill,
+    )  # fmt: skip
+    if chosen is not None:
+        shape = SHAPES[chosen]
+        about = {"title": shape.title, "length": shape.length, "source": shape.source}
+        st.caption(say("lab_preset_source", **about))
+
+
+def fill() -> None:
+    """Take the sizes over; what is changed afterwards is the visitor's own."""
+    shape = SHAPES.get(st.session_state["lab_preset"])
+    if shape is None:
+        return
+    shared = shape.kv_heads if shape.kv_heads != shape.heads else 0
+    for name, value in (
+        ("heads", shape.heads), ("kv_heads", shared), ("dim", shape.dim), ("causal", shape.causal),
+    ):  # fmt: skip
+        st.session_state[f"lab_{name}"] = value
+
+
 def _lengths(place: st.delta_generator.DeltaGenerator) -> tuple[int, ...] | None:
     """The lengths of the slider, or those that were typed instead; None if nobody can read them."""
     longest = place.select_slider(
@@ -80,18 +112,33 @@ def _lengths(place: st.delta_generator.DeltaGenerator) -> tuple[int, ...] | None
         return None
 
 
+def _batches() -> tuple[int, ...] | None:
+    """Batches that were typed, none, or None if nobody can read them."""
+    typed = st.session_state.get("lab_batches") or ""
+    try:
+        return lengths_of(typed) if typed.strip() else ()
+    except InputError as error:
+        st.warning(plain(error))
+        return None
+
+
 def _sizes(own: bool) -> dict[str, int | bool | float]:
     """The fields of the plan that seldom change; those of a model's own call are not asked."""
     keep = {"persist_state": "session"}
-    numbers = {"heads": 8, "dim": 64, "batch": 1, "seed": 0} if not own else {}
+    numbers = {"heads": 8, "kv_heads": 0, "dim": 64, "batch": 1, "seed": 0} if not own else {}
     numbers |= {"rounds": 11, "threads": torch.get_num_threads(), "most_seconds": 600}
-    helps = {"rounds", "threads", "most_seconds"}
+    helps = {"rounds", "threads", "most_seconds", "kv_heads"}
     found: dict[str, int | bool | float] = {}
     with st.expander(say("lab_sizes")):
         if not own:
+            preset()
             st.text_input(
                 say("lab_lengths"), key="lab_lengths", help=say("lab_lengths_help"),
                 placeholder="512, 1000, 3000", **keep,
+            )  # fmt: skip
+            st.text_input(
+                say("lab_batches"), key="lab_batches", help=say("lab_batches_help"),
+                placeholder="1, 2, 4, 8", **keep,
             )  # fmt: skip
         columns = st.columns(4)
         for place, (name, usual) in enumerate(numbers.items()):
@@ -101,7 +148,12 @@ def _sizes(own: bool) -> dict[str, int | bool | float]:
                 **keep,
             )  # fmt: skip
         if not own:
-            found["causal"] = st.toggle(say("lab_causal"), key="lab_causal", **keep)
+            found["kv_heads"] = found["kv_heads"] or None
+            found["decode"] = chooser("lab_phase", PHASES, "lab_phase", "lab_phase_") == "decode"
+            causal = st.toggle(
+                say("lab_causal"), key="lab_causal", disabled=found["decode"], **keep
+            )
+            found["causal"] = causal and not found["decode"]
         found["keep_memory"] = st.toggle(
             say("lab_keep_memory"), key="lab_keep_memory", help=say("lab_keep_memory_help"), **keep
         )

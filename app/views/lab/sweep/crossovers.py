@@ -2,8 +2,9 @@
 
 import math
 
+from app.charts.sweep import unit_of
 from app.words import say
-from core.attention import MECHANISMS
+from core.attention import title_of
 from core.bench.results.curves import Crossing
 from core.bench.results.standing import Standing, standings
 from core.bench.sweep.saved import Results
@@ -11,14 +12,15 @@ from core.bench.sweep.saved import Results
 
 def sentences(results: Results) -> list[str]:
     """One for each mechanism beside the base."""
-    return [sentence(each) for each in standings(results)]
+    return [sentence(each, unit_of(results.plan)) for each in standings(results)]
 
 
-def sentence(standing: Standing) -> str:
+def sentence(standing: Standing, unit: str) -> str:
     """What the measured lengths tell, and no more; what a fitted curve tells is called that."""
     names = {
-        "name": MECHANISMS[standing.mechanism].title,
-        "base": MECHANISMS[standing.base].title,
+        "name": title_of(standing.mechanism),
+        "base": title_of(standing.base),
+        "unit": unit,
         "shortest": standing.shortest,
         "longest": standing.longest,
     }

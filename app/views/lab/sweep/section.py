@@ -112,7 +112,10 @@ def ended(job: SweepJob, stale: bool, place: DeltaGenerator) -> None:
     if stale:
         st.caption(say("lab_stale"))
     with st.container(key="lab_found_stale" if stale else "lab_found"):
-        results.curves(job.results)
+        before = results.saved_run()
+        results.curves(job.results, before)
+        if before is not None:
+            results.both(job.results, before)
         results.crossovers(job.results)
         maps.show(job)
         results.numbers(job.results)
