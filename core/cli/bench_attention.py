@@ -14,7 +14,7 @@ from core.bench.results.summary import (  # fmt: skip
     is_untested,
     memory_growth,
     time_growth,
-    too_busy,
+    unsure,
     untested,
     verdict,
 )
@@ -178,5 +178,5 @@ def summary(results: Results) -> Iterator[str]:
     found = verdict(results)
     if found is not None:
         yield found.sentence()
-    if too_busy(results):
-        yield BUSY
+    for mechanism, length in unsure(results):
+        yield f"{mechanism} at {length:,}: the rounds differ too much. {BUSY}"

@@ -41,9 +41,9 @@ WORDS = {
     "lab_keep_memory_help": "Off: PyTorch's default, what a plain process pays. On: memory that "
     "was freed stays for the next call, which spares page faults; another measurement.",
     "lab_memory_kept": "Measured with freed memory kept: a plain process takes longer.",
-    "lab_busy": "**This machine is too busy to tell.** Rounds of the same work differed so much, "
-    "even when they were repeated, that the times below mean little. Close other programs, and "
-    "press Run again.",
+    "lab_busy": "**This machine is too busy to tell: {points}.** Rounds of the same work differed "
+    "so much, even when they were repeated, that these times mean little. Close other programs, "
+    "and press Run again.",
     "lab_untested": "{name}: at {length:,} positions it reaches every key and gives softmax's own "
     "map, so nothing of what it leaves out was tested.",
     "lab_map_untested": "softmax's own map: it reaches all {length} positions here, so nothing of "

@@ -72,14 +72,16 @@ def is_untested(found: Accuracy) -> bool:
     return not MECHANISMS[found.mechanism].exact and found.worst_variation < UNTESTED
 
 
-def too_busy(results: Results) -> bool:
-    """Did rounds at any length differ too much to tell anything, though they were repeated?"""
+def unsure(results: Results) -> list[tuple[str, int]]:
+    """Mechanisms and lengths whose rounds tell nothing, though they were repeated."""
     timings = of_kind(results.messages, Timing)
     bases = {(each.length, each.kind): each for each in timings if each.noise is not None}
-    pairs = [(each, bases.get((each.length, each.kind))) for each in timings]
-    return any(base.noise.wide for base in bases.values()) or any(
-        base is not None and against(each, base).wide for each, base in pairs
-    )
+    found = []
+    for each in timings:
+        base = bases.get((each.length, each.kind))
+        if base is not None and (each.noise or against(each, base)).wide:
+            found.append((each.mechanism, each.length))
+    return list(dict.fromkeys(found))
 
 
 def verdict(results: Results, length: int | None = None) -> Verdict | None:

@@ -12,7 +12,8 @@ from app.views.lab.sweep import ask, maps, results
 from app.views.lab.sweep.ask import SweepRequest
 from app.views.lab.sweep.state import sweep_state
 from app.words import plain, say
-from core.bench.results.summary import too_busy, verdict
+from core.attention import title_of
+from core.bench.results.summary import unsure, verdict
 from core.bench.sweep.estimate import in_bytes, in_time
 from core.errors import InputError
 
@@ -105,8 +106,10 @@ def ended(job: SweepJob, stale: bool, place: DeltaGenerator) -> None:
     found = verdict(job.results)
     if found is not None:
         place.markdown(f"**{plain(found.sentence())}**")
-    if too_busy(job.results):
-        st.error(say("lab_busy"))
+    busy = unsure(job.results)
+    if busy:
+        points = ", ".join(f"{title_of(name)} at {length:,}" for name, length in busy)
+        st.error(say("lab_busy", points=plain(points)))
     if job.sweep.plan.keep_memory:
         st.caption(say("lab_memory_kept"))
     if stale:
