@@ -120,6 +120,7 @@ WORDS = {
     "lab_flops": "GFLOP/s",
     "lab_share": "of this machine's products",
     "lab_before": "Lay a saved run beside this one",
+    "lab_before_label": "The saved run, a JSON file",
     "lab_before_help": "A JSON file that was downloaded here, or written by `bench attention "
     "--out`, today or on another machine.",
     "lab_before_file": "{name}: {device}, {threads} threads, PyTorch {torch}. Dotted in the "

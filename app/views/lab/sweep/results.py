@@ -75,7 +75,7 @@ def saved_run() -> Results | None:
     """A run that was saved before, by the visitor's file; None, and one sentence, if it is none."""
     with st.expander(say("lab_before")):
         file = st.file_uploader(
-            say("lab_before"), "json", key="lab_before", help=say("lab_before_help"),
+            say("lab_before_label"), "json", key="lab_before", help=say("lab_before_help"),
             label_visibility="collapsed",
         )  # fmt: skip
         if file is None:
