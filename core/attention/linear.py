@@ -8,12 +8,16 @@ are others.
 
 `scale` is accepted because every caller has one, and has no part in this: it is the temperature of
 a softmax, and the published feature map takes queries and keys as they come.
+
+phi of -52 is 2.6e-23, and two of them multiply to nothing in float32. Rows whose sum is so small
+are made again from features that are taken relative to the row's and the keys' largest.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from core.attention.common.inputs import AttentionInputs
@@ -26,6 +30,10 @@ from core.attention.common.separable import (
     separable_mask,
 )
 from core.attention.common.shapes import expand_kv_heads, group_size
+from core.attention.common.visibility import part_of
+
+WEAK = 1e-25  # a row's sum below this has lost terms to underflow
+ROWS = 256  # queries whose weights are made at a time where that is so
 
 Flat = Float[Tensor, "batch_head rows _columns"]
 
@@ -49,12 +57,56 @@ def weights(inputs: AttentionInputs) -> Float[Tensor, "batch head q k"]:
     Raises:
         MechanismError: if the mask adds numbers to the scores.
     """
+    query = inputs.query.to(inputs.exact)
     key = expand_kv_heads(inputs.key, inputs.query.shape[1]).to(inputs.exact)
-    products = feature_map(inputs.query.to(inputs.exact)) @ feature_map(key).mT
     visible = hiding_limits("linear", inputs)
+    products = _visible_only(feature_map(query) @ feature_map(key).mT, visible)
+    sums = products.sum(dim=-1, keepdim=True)
+    if not products.numel() or not bool((sums < WEAK).any()):
+        return normalised(products, sums)
+    seen = sums.new_ones(()).bool() if visible is None else visible.any(dim=-1, keepdim=True)
+    return _far_out(query, key, visible, seen)
+
+
+def _far_out(
+    query: Float[Tensor, "batch head q dim"],
+    key: Float[Tensor, "batch head k dim"],
+    visible: Bool[Tensor, "..."] | None,
+    seen: Bool[Tensor, "..."],
+) -> Float[Tensor, "batch head q k"]:
+    """The weights where products of features are lost to underflow; `seen` rows have a key."""
+    of_keys = key.amax(dim=-1, keepdim=True)
     if visible is not None:
-        products = products.masked_fill(~visible, 0)
-    return normalised(products, products.sum(dim=-1, keepdim=True))
+        ever = visible[(None,) * (4 - visible.ndim)].any(dim=-2)[..., None]
+        of_keys = of_keys.masked_fill(~ever, -torch.inf)
+    top = of_keys.amax(dim=-2, keepdim=True).clamp(min=torch.finfo(key.dtype).min)
+    products = relative(query, query.amax(dim=-1, keepdim=True)) @ relative(key, top).mT
+    products = _visible_only(products, visible)
+    sums = products.sum(dim=-1, keepdim=True)
+    result = normalised(products, sums)
+    # Rows whose own keys are far below the largest one: a sum over the features, row by row.
+    for batch, head, row in ((sums < WEAK) & seen)[..., 0].nonzero().tolist():
+        pairs = log_feature_map(query[batch, head, row]) + log_feature_map(key[batch, head])
+        logarithms = pairs.logsumexp(dim=-1)
+        if visible is not None:
+            own = visible[(None,) * (4 - visible.ndim)].expand(result.shape)[batch, head, row]
+            logarithms = logarithms.masked_fill(~own, -torch.inf)
+        result[batch, head, row] = logarithms.softmax(dim=-1)
+    return result
+
+
+def _visible_only(products: Tensor, visible: Bool[Tensor, "..."] | None) -> Tensor:
+    return products if visible is None else products.masked_fill(~visible, 0)
+
+
+def relative(x: Float[Tensor, "*axes"], top: Float[Tensor, "*rows"]) -> Float[Tensor, "*axes"]:
+    """The feature map as a share of phi(top), where that is below 1."""
+    return (x.clamp(max=0) - top.clamp(max=0)).exp() + x.relu()
+
+
+def log_feature_map(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
+    """The logarithm of the feature map."""
+    return torch.where(x > 0, x.relu().log1p(), x)
 
 
 def attend(inputs: AttentionInputs) -> Float[Tensor, "batch head q value_dim"]:
@@ -70,12 +122,29 @@ def attend(inputs: AttentionInputs) -> Float[Tensor, "batch head q value_dim"]:
     # A gradient would go through every copy into one tensor.
     output = None if torch.is_grad_enabled() else query.new_empty(*query.shape[:3], value.shape[-1])
     some, outputs = limits.together(key.shape[1], batch * group * k * dim), []
+    lowest = query.new_full((), torch.inf, dtype=inputs.exact)
     for start in range(0, max(key.shape[1], 1), some):
         kv, own = (slice(start * times, (start + some) * times) for times in (1, group))
         keys = _Keys(key[:, kv], value[:, kv], limits.of_heads(own), inputs.exact)
         into = None if output is None else output[:, own]
-        outputs.append(_of_heads(query[:, own], keys, into))
+        found, least = _of_heads(query[:, own], keys, into)
+        outputs.append(found)
+        lowest = torch.minimum(lowest, least)
+    if bool(lowest < WEAK):
+        return _by_weights(inputs)
     return torch.cat(outputs, dim=1) if output is None else output
+
+
+def _by_weights(inputs: AttentionInputs) -> Float[Tensor, "batch head q value_dim"]:
+    """The same from the weights of some rows at a time, which bear what the sums do not."""
+    value = expand_kv_heads(inputs.value, inputs.query.shape[1]).to(inputs.exact)
+    outputs = []
+    for place in blocks(inputs.query.shape[2], ROWS):
+        mask = None if inputs.mask is None else part_of(inputs.mask, place)
+        positions = torch.arange(place.start, place.stop, device=inputs.query.device)
+        some = replace(inputs, query=inputs.query[:, :, place], mask=mask, positions=positions)
+        outputs.append((weights(some) @ value).to(inputs.query.dtype))
+    return torch.cat(outputs, dim=2)
 
 
 class _Keys(NamedTuple):
@@ -100,8 +169,8 @@ def _of_heads(
     query: Float[Tensor, "batch head q dim"],
     keys: _Keys,
     into: Float[Tensor, "batch head q value_dim"] | None,
-) -> Float[Tensor, "batch head q value_dim"]:
-    """The output of some heads, written into `into` where there is one."""
+) -> tuple[Float[Tensor, "batch head q value_dim"], Float[Tensor, ""]]:
+    """The output of some heads, written into `into` where there is one, and the least row sum."""
     (batch, heads, q, dim), k = query.shape, keys.key.shape[2]
     value_dim = keys.value.shape[-1]
     rows = keys.limits.rows(batch * heads, dim)
@@ -111,12 +180,13 @@ def _of_heads(
     )
     for place in blocks(keys.limits.shared(k), rows):
         sums = sums.and_also(*keys.block(place, heads))
-    outputs = []
+    outputs, lowest = [], sums.total.new_full((), torch.inf)
     for step in keys.limits.steps(q, k, rows):
         place = None if into is None else into[:, :, step.queries]
-        output, sums = _answered(query, keys, step, sums, place)
+        output, least, sums = _answered(query, keys, step, sums, place)
         outputs.append(output)
-    return torch.cat(outputs, dim=2) if into is None else into
+        lowest = torch.minimum(lowest, least)
+    return (torch.cat(outputs, dim=2) if into is None else into), lowest
 
 
 class _Sums(NamedTuple):
@@ -138,8 +208,8 @@ def _answered(
     step: Step,
     sums: _Sums,
     into: Float[Tensor, "batch head rows value_dim"] | None,
-) -> tuple[Float[Tensor, "batch head rows value_dim"], _Sums]:
-    """The output of a block of queries, and the sums with the keys that came into reach."""
+) -> tuple[Float[Tensor, "batch head rows value_dim"], Float[Tensor, ""], _Sums]:
+    """The output of a block of queries, its least row sum, and the sums with the keys in reach."""
     batch, heads = query.shape[:2]
     phi = feature_map(query[:, :, step.queries].to(keys.exact)).flatten(0, 1)
     found, weight = phi @ sums.state, phi @ sums.total
@@ -149,9 +219,10 @@ def _answered(
         found, weight = torch.baddbmm(found, own, values), weight + own.sum(dim=-1, keepdim=True)
         sums = sums.and_also(features, values)
     found, weight = (each.unflatten(0, (batch, heads)) for each in (found, weight))
+    least = weight.detach().amin() if weight.numel() else weight.new_full((), torch.inf)
     if into is None:
-        return normalised(found, weight).to(query.dtype), sums
-    return torch.div(found, divisors(weight), out=into), sums
+        return normalised(found, weight).to(query.dtype), least, sums
+    return torch.div(found, divisors(weight), out=into), least, sums
 
 
 def normalised(
