@@ -1,4 +1,4 @@
-"""Queries and keys far out: features that multiply to nothing in float32 are still weights (U12)."""
+"""Far out: queries and keys whose features multiply to nothing in float32 still weigh (U12)."""
 
 import pytest
 import torch

@@ -65,3 +65,17 @@ def test_b5_peaks_are_within_a_tenth_of_what_the_profiler_sees(mechanism, length
         found = peak_bytes(lambda: attend(query, key, value, is_causal=causal))
     at = Sizes(1, 4, length, 64, 4, causal, threads, True)
     assert FORMULAS[mechanism].peak(at) == pytest.approx(found, rel=0.1)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dim", [32, 64, 128])
+@pytest.mark.parametrize("mechanism", ["linear", "favor"])
+def test_sums_over_keys_hold_what_the_formula_says_at_every_length(mechanism, dim, causal):
+    attend = MECHANISMS[mechanism].attend
+    for length in (64, 100, 256, 700, 1024, 4096, 16_384):  # whole blocks, and one that is cut off
+        query, key, value = torch.zeros(3, 1, 8, length, dim)
+        with torch.inference_mode():
+            attend(query, key, value, is_causal=causal)  # favor keeps its features
+            found = peak_bytes(lambda: attend(query, key, value, is_causal=causal))  # noqa: B023
+        at = Sizes(1, 8, length, dim, 4, causal, torch.get_num_threads(), True)
+        assert FORMULAS[mechanism].peak(at) == pytest.approx(found, rel=0.02), length
