@@ -14,7 +14,7 @@ from core.models import require_kind
 from core.models.clip.model import ClipModel
 from core.zero_shot.folders.labelling import Job, label_folder, rank_folder
 from core.zero_shot.folders.pictures import pictures_in
-from core.zero_shot.labels.alike import read_alike
+from core.zero_shot.labels.alike import read_alike, unknown_words
 from core.zero_shot.labels.cut import cut_labels
 from core.zero_shot.labels.lists import ENDINGS, READY, LabelList, label_list, labels_from_file
 from core.zero_shot.labels.templates import named_templates, parse_templates
@@ -111,6 +111,11 @@ def _notes(model: ClipModel, labels: Sequence[str], templates: Sequence[str]) ->
     longest = max(templates, key=len)
     for label, (_, cut) in cut_labels(model, labels, longest).items():
         yield f"'{model.name}' does not read the end of '{label[:40]}...': '{cut}' is cut."
+    for label, pieces in unknown_words(model, labels).items():
+        yield (
+            f"'{model.name}' does not know {', '.join(pieces)} in '{label[:40]}': it reads all "
+            "that it does not know as one and the same token."
+        )
     for one, other in () if model.sigmoid else read_alike(model, labels, longest):
         yield (
             f"'{model.name}' reads '{one[:40]}' and '{other[:40]}' alike: "

@@ -13,7 +13,7 @@ from torch import Tensor
 from core.errors import InputError
 from core.models.clip import ClipFacts, ClipModel
 from core.zero_shot.encodings import Encodings, PictureSource, Tell, Turn
-from core.zero_shot.labels.alike import read_alike
+from core.zero_shot.labels.alike import read_alike, unknown_words
 from core.zero_shot.labels.cut import cut_labels
 from core.zero_shot.scores import Scores, label_vectors, score
 
@@ -37,6 +37,7 @@ class Classification:
     texts: Float[Tensor, "label dim"]  # rows of length 1, templates averaged
     cut: dict[str, tuple[str, str]]  # label -> what of its longest prompt is read, what is not
     alike: tuple[tuple[str, str], ...]  # labels that are the same tokens to the model
+    unknown: dict[str, tuple[str, ...]]  # label -> pieces of it that the model does not know
     change: Change | None  # None: the model's own kernel ran
 
     def among_pictures(self) -> Float[np.ndarray, "picture picture"]:
@@ -98,4 +99,5 @@ def classify(
         change = Change(first, (own_seen * seen).sum(dim=1).numpy(), count)
     longest = max(templates, key=len)
     cut, alike = cut_labels(model, labels, longest), read_alike(model, labels, longest)
-    return Classification(model.facts, scores, seen, label_vectors(read), cut, alike, change)
+    unknown, vectors = unknown_words(model, labels), label_vectors(read)
+    return Classification(model.facts, scores, seen, vectors, cut, alike, unknown, change)

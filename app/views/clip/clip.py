@@ -75,6 +75,11 @@ def facts(view: ClipView) -> None:
     shared_out = () if classification.scores.sigmoid else classification.alike[:ALIKE]
     for first, second in shared_out:
         st.caption(say("clip_alike", first=plain(first), second=plain(second)))
+    unknown = list(classification.unknown.items())
+    for label, pieces in unknown[:ALIKE]:
+        st.caption(say("clip_unknown", label=plain(label), pieces=plain(", ".join(pieces))))
+    if len(unknown) > ALIKE:
+        st.caption(say("clip_unknown_more", count=len(unknown) - ALIKE))
     words.show_all_cut(view)
     if classification.change is not None:
         st.caption(changed(view))

@@ -40,6 +40,9 @@ WORDS = {
     "clip_one_label": "one label",
     "clip_some_labels": "{count} labels",
     "clip_query_cut": "The model reads {context} tokens; not read ({count} words):",
+    "clip_unknown": "The model does not know {pieces} in “{label}”: it reads all that it does not "
+    "know as one and the same token.",
+    "clip_unknown_more": "… and unknown words in {count} more labels.",
     "clip_alike": "The model reads “{first}” and “{second}” alike: each takes a share of the same "
     "probability.",
     "clip_changed": "By {mechanism}, in both towers, the first label changes for {count} of {all} "

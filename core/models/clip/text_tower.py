@@ -16,7 +16,7 @@ from core.models.clip.reading import Reading
 from core.models.clip.tower import Tower, attended, groups
 from core.models.run import Output, Prepared
 from core.models.text.model import MAX_TEXTS, NOTHING_TYPED
-from core.models.text.tokens import Tokens, valid_unicode
+from core.models.text.tokens import Tokens, unknown_note, valid_unicode
 from core.types import Group, Position
 
 PADDING, CLS = Position("padding", special=True), Position("CLS", special=True)
@@ -72,10 +72,11 @@ class TextTower(Tower):
             for text, tokens in zip(texts, read, strict=True)
             if tokens.note
         ]
+        notes.append(unknown_note(self.name, read))
         return Prepared(
             tensors={"input_ids": ids},
             groups=self._groups(ids, read),
-            notes=tuple(notes),
+            notes=tuple(note for note in notes if note),
             texts=tuple(tokens.read for tokens in read),
             cut=tuple(tokens.cut for tokens in read),
         )

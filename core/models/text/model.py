@@ -19,7 +19,7 @@ from core.models.run import Output, Prepared
 from core.models.text.facts import family, layers, max_positions, start_token, trunk
 from core.models.text.labels import token_labels
 from core.models.text.next_token import next_logits, predictions
-from core.models.text.tokens import Tokens, padded, read, valid_unicode
+from core.models.text.tokens import Tokens, padded, read, unknown_note, valid_unicode
 from core.types import Group, Position
 
 Texts = str | Sequence[str | tuple[str, str]]  # a pair is source and target
@@ -77,6 +77,7 @@ class TextModel(Model):
         _check_typed(sources)
         _check_size([tokens.ids for tokens in sources])
         notes = [_numbered(tokens.note, index, sources) for index, tokens in enumerate(sources)]
+        notes.append(unknown_note(self.name, sources))
         if any(a.count("�") > b.count("�") for a, (b, _) in zip(texts, pairs, strict=True)):
             notes.append("Characters that are not valid Unicode were read as '�'.")
         tensors, groups = self._source(sources)

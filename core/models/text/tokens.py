@@ -11,9 +11,11 @@ from jaxtyping import Int
 from torch import Tensor
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from core.models.text.labels import token_labels, word_ids
+from core.models.text.labels import token_labels, visible, word_ids
 from core.types import Position
 
+UNKNOWN = "[{}?]"  # the label of a piece that the tokenizer does not know
+READS_ALL = "smollm2"  # of the list: its tokens go down to single bytes
 APOSTROPHES = ("'", "’")
 
 
@@ -26,6 +28,7 @@ class Tokens:
     total: int  # tokens of the whole text, special ones included
     read: str
     cut: str  # the end of the text, where it does not fit
+    unknown: tuple[str, ...] = ()  # pieces that are no token of this tokenizer, all read as one
 
     @property
     def note(self) -> str:
@@ -52,7 +55,8 @@ def read(
     total = len(uncut["input_ids"])
     if total <= limit:
         positions = _positions(tokenizer, uncut, text)
-        return Tokens(tuple(uncut["input_ids"]), positions, total, text, "")
+        unknown = tuple(_unknown(tokenizer, uncut, text).values())
+        return Tokens(tuple(uncut["input_ids"]), positions, total, text, "", unknown)
     encoding = tokenizer(text, truncation=True, max_length=limit, **wanted)
     ids = tuple(encoding["input_ids"])
     room = len(ids) - sum(encoding["special_tokens_mask"])
@@ -63,7 +67,8 @@ def read(
         pairs = zip(uncut["input_ids"], uncut["special_tokens_mask"], strict=True)
         own = [index for index, added in pairs if not added]
         seen, cut = tokenizer.decode(own[:room]), tokenizer.decode(own[room:])
-    return Tokens(ids, _positions(tokenizer, encoding, text), total, seen, cut)
+    unknown = tuple(_unknown(tokenizer, encoding, text).values())
+    return Tokens(ids, _positions(tokenizer, encoding, text), total, seen, cut, unknown)
 
 
 def padded(
@@ -83,6 +88,18 @@ def padded(
     return ids, None if mask.all() else mask, starts
 
 
+def unknown_note(name: str, texts: Sequence[Tokens]) -> str:
+    """How much of some texts a model does not know, and which model reads it; empty if nothing."""
+    unknown = sum(len(tokens.unknown) for tokens in texts)
+    if not unknown:
+        return ""
+    total = sum(len(tokens.ids) for tokens in texts)
+    return (
+        f"{unknown:,} of {total:,} tokens are unknown to '{name}', marked {UNKNOWN.format('...')}: "
+        f"it reads all of them as one and the same token. '{READS_ALL}' reads any writing."
+    )
+
+
 def valid_unicode(text: str) -> str:
     """The text with halves of surrogate pairs put together, and lone ones shown as '�'."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -100,7 +117,9 @@ def _positions(
     tokenizer: PreTrainedTokenizerBase, encoding: BatchEncoding, text: str
 ) -> tuple[Position, ...]:
     ids, added = encoding["input_ids"], encoding["special_tokens_mask"]
-    labels = token_labels(tokenizer, ids)
+    labels = list(token_labels(tokenizer, ids))
+    for index, piece in _unknown(tokenizer, encoding, text).items():
+        labels[index] = UNKNOWN.format(visible(piece))
     words = [None] * len(ids)
     if tokenizer.is_fast:
         words = _joined(encoding.word_ids(), encoding["offset_mapping"], text)
@@ -110,6 +129,20 @@ def _positions(
         Position(label, True) if mark or index in special else Position(label, word=word)
         for index, mark, label, word in parts
     )
+
+
+def _unknown(
+    tokenizer: PreTrainedTokenizerBase, encoding: BatchEncoding, text: str
+) -> dict[int, str]:
+    """The piece of text at each position that is unknown to the tokenizer."""
+    unknown = tokenizer.unk_token_id
+    if not tokenizer.is_fast or unknown is None or unknown in special_ids(tokenizer):
+        return {}
+    return {
+        index: text[slice(*encoding["offset_mapping"][index])]
+        for index, own in enumerate(encoding["input_ids"])
+        if own == unknown
+    }
 
 
 def _joined(

@@ -1,4 +1,7 @@
-"""Alike: labels that a person tells apart and the tokenizer does not, such as 'cat' and 'Cat'."""
+"""Alike: labels that a person tells apart and the tokenizer does not, such as 'cat' and 'Cat'.
+
+And labels with words that it does not know.
+"""
 
 from collections.abc import Sequence
 
@@ -22,3 +25,9 @@ def read_alike(
         if other != label:
             pairs.append((other, label))
     return tuple(pairs)
+
+
+def unknown_words(model: ClipModel, labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The labels with pieces that the tokenizer does not know, and these pieces."""
+    found = {label: model.text.reading.tokens(label).unknown for label in labels}
+    return {label: pieces for label, pieces in found.items() if pieces}
