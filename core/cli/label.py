@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.models import require_kind
 from core.models.clip.model import ClipModel
 from core.zero_shot.folders.labelling import Job, label_folder, rank_folder
-from core.zero_shot.folders.pictures import pictures_in
+from core.zero_shot.folders.pictures import left_out, pictures_in
 from core.zero_shot.labels.alike import read_alike, unknown_words
 from core.zero_shot.labels.cut import cut_labels
 from core.zero_shot.labels.lists import ENDINGS, READY, LabelList, label_list, labels_from_file
@@ -52,6 +52,10 @@ def _label(options: argparse.Namespace) -> int:
     parts = [f"{done.read:,} pictures read"]
     parts += [f"{done.skipped:,} there already"] if done.skipped else []
     parts += [f"{done.failed:,} not readable, see the column 'error'"] if done.failed else []
+    others = left_out(job.folder)
+    if others:
+        endings = ", ".join(f"{ending} {count:,}" for ending, count in others.most_common())
+        parts.append(f"{others.total():,} other files left out ({endings})")
     sys.stdout.write(f"{job.out}: {'; '.join(parts)}\n")
     return 0
 

@@ -13,6 +13,7 @@ from core.attention import MECHANISMS
 from core.capture import capture
 from core.capture.trace import AttentionCall, Trace
 from core.errors import InputError, OutOfMemoryError
+from core.models.finite import require_finite
 from core.models.run import Output, Prepared, Run
 from core.types import Group, Position
 
@@ -83,6 +84,7 @@ class Model(ABC):
                 f"'{self.name}' was expected to attend {expected} times and did so "
                 f"{len(trace.calls)} times, so its maps cannot be told apart by layer."
             )
+        require_finite(self.name, trace, prepared, output)
         return Run(self.name, mechanism, trace, prepared, output, versions())
 
     def own_maps(self, prepared: Prepared) -> tuple[Tensor, ...]:

@@ -24,6 +24,7 @@ from core.models.clip.facts import facts
 from core.models.clip.image_tower import ImageTower
 from core.models.clip.reading import Reading
 from core.models.clip.text_tower import TextTower
+from core.models.finite import require_finite_vectors
 from core.models.model import memory_explained
 from core.models.text.tokens import valid_unicode
 from core.models.vision.images import Picture
@@ -146,6 +147,7 @@ class ClipModel:
         with torch.inference_mode(), memory_explained(self.name), how:
             for start in range(0, len(inputs), batch):
                 vectors = encode(inputs[start : start + batch]).float()
+                require_finite_vectors(self.name, vectors)
                 rows.append(F.normalize(vectors, dim=-1).cpu())
                 if on_share is not None:
                     on_share(min(1.0, (start + batch) / len(inputs)))

@@ -1,6 +1,7 @@
 """Folders: the pictures of a folder and their vectors, a few at a time, bad files told apart."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -27,20 +28,30 @@ def pictures_in(folder: Path) -> list[Path]:
     Raises:
         InputError: if it is no folder, cannot be read, or holds no picture.
     """
-    if not folder.is_dir():
-        raise InputError(f"A folder of pictures was wanted; '{folder}' is none.")
-    paths = []
-    for place, folders, files in os.walk(folder, onerror=_unreadable):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        paths += [
-            Path(place, name)
-            for name in files
-            if name.lower().endswith(ENDINGS) and not name.startswith(".")
-        ]
+    paths = [path for path in _files(folder) if path.name.lower().endswith(ENDINGS)]
     if not paths:
         endings = ", ".join(ENDINGS)
         raise InputError(f"Pictures were wanted; no file in '{folder}' ends in {endings}.")
     return sorted(paths)
+
+
+def left_out(folder: Path) -> Counter[str]:
+    """How many files of the folder are no pictures by their ending, for each ending.
+
+    Raises:
+        InputError: if it is no folder, or cannot be read.
+    """
+    others = (path for path in _files(folder) if not path.name.lower().endswith(ENDINGS))
+    return Counter(path.suffix.lower() or "without an ending" for path in others)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Every file of a folder and of the folders in it, but hidden ones."""
+    if not folder.is_dir():
+        raise InputError(f"A folder of pictures was wanted; '{folder}' is none.")
+    for place, folders, files in os.walk(folder, onerror=_unreadable):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(place, name) for name in files if not name.startswith("."))
 
 
 def name_in(folder: Path, path: Path) -> str:

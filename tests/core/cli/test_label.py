@@ -98,6 +98,17 @@ def test_a_bad_file_among_good_ones_is_told_and_does_not_stop(run, folder):
     assert pd.read_csv(out)["error"].notna().tolist() == [False, False, True, False, False]
 
 
+def test_u10_files_of_other_endings_are_counted(run, folder):
+    for name in ("a.txt", "b.TXT", "c.mov", "README", ".hidden"):
+        (folder / name).write_bytes(b"no picture")
+    (folder / "0.png").rename(folder / "0.jfif")
+    code, said, _, out = run("--labels", "cat,dog")
+    assert code == 0
+    assert said == (
+        f"{out}: 5 pictures read; 4 other files left out (.txt 2, .mov 1, without an ending 1)\n"
+    )
+
+
 def test_the_same_command_goes_on_after_a_stop(run, monkeypatch):
     real, seen = labelling.score, []
 

@@ -1,0 +1,53 @@
+"""Damaged weights end in a sentence that names the layer, never in a picture of nothing (U11)."""
+
+import pytest
+import torch
+
+from core.__main__ import main
+from core.errors import InputError
+from tests.core.models.test_models import bert
+from tests.core.zero_shot import small
+
+
+def damaged(parameter):
+    """What bytes of 0xFF are in float32."""
+    parameter.data.view(torch.int32).fill_(-1)
+    assert parameter.isnan().all()
+
+
+@pytest.mark.parametrize("texts", ["the cat sat", ["the cat", "the cat sat a cats"]])
+@pytest.mark.parametrize("layer", [0, 2])
+def test_u11_the_first_layer_without_numbers_is_named(texts, layer):
+    model = bert()
+    model.run(texts)
+    damaged(model.module.encoder.layer[layer].attention.self.key.weight)
+    with pytest.raises(
+        InputError, match=rf"^'tiny' gives no finite numbers in the keys of layer {layer}"
+    ):
+        model.run(texts)
+
+
+def test_the_output_is_looked_at_too():
+    model = bert()
+    damaged(model.module.encoder.layer[2].output.dense.weight)
+    with pytest.raises(InputError, match="in the output of its last layer"):
+        model.run("the cat sat")
+
+
+def test_embeddings_of_pictures_and_texts():
+    model = small.clip()
+    damaged(model.module.visual.proj)
+    with pytest.raises(InputError, match="gives no finite numbers"):
+        model.encode_pictures(small.pictures(1))
+    damaged(model.module.text_projection)
+    with pytest.raises(InputError, match="gives no finite numbers"):
+        model.encode_texts(["a cat"])
+
+
+def test_the_command_writes_no_map_and_says_why(monkeypatch, tmp_path, capsys):
+    model, out = bert(), tmp_path / "map.png"
+    damaged(model.module.encoder.layer[1].attention.self.query.weight)
+    monkeypatch.setattr("core.cli.maps.load", lambda *_, **__: model)
+    assert main(["maps", "the cat sat", "--out", str(out)]) == 2
+    assert "in the queries of layer 1" in capsys.readouterr().err
+    assert not out.exists()
