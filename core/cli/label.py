@@ -54,7 +54,7 @@ def _label(options: argparse.Namespace) -> int:
     parts += [f"{done.failed:,} not readable, see the column 'error'"] if done.failed else []
     others = left_out(job.folder)
     if others:
-        endings = ", ".join(f"{ending} {count:,}" for ending, count in others.most_common())
+        endings = ", ".join(f"{ending} {count:,}" for ending, count in sorted(others.items()))
         parts.append(f"{others.total():,} other files left out ({endings})")
     sys.stdout.write(f"{job.out}: {'; '.join(parts)}\n")
     return 0

@@ -105,7 +105,7 @@ def test_u10_files_of_other_endings_are_counted(run, folder):
     code, said, _, out = run("--labels", "cat,dog")
     assert code == 0
     assert said == (
-        f"{out}: 5 pictures read; 4 other files left out (.txt 2, .mov 1, without an ending 1)\n"
+        f"{out}: 5 pictures read; 4 other files left out (.mov 1, .txt 2, without an ending 1)\n"
     )
 
 
