@@ -1,5 +1,10 @@
 # docker build -t headlight .
 # docker run --rm -p 127.0.0.1:8501:8501 headlight
+#
+# The app trusts its visitor: it loads any model by name and reads what it is given. So the port is
+# bound to this machine only. `-p 8501:8501` would open it to everyone who reaches the machine; it
+# then still answers under localhost and the names in HEADLIGHT_HOSTS only
+# (-e HEADLIGHT_HOSTS=lab.example.org), and has no sign-in.
 
 FROM python:3.11-slim AS builder
 
@@ -35,4 +40,4 @@ ENV PATH=/headlight/.venv/bin:$PATH XDG_CACHE_HOME=/cache PYTHONUNBUFFERED=1
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
-CMD ["python", "-m", "streamlit", "run", "app/main.py", "--server.address=0.0.0.0"]
+CMD ["python", "-m", "streamlit", "run", "app/server.py", "--server.address=0.0.0.0"]

@@ -21,7 +21,7 @@ help:
 setup: $(VENV)/.done-app
 
 run: $(VENV)/.done-first-weights
-	@$(RUN) -m streamlit run app/main.py
+	@$(RUN) -m streamlit run app/server.py
 
 check: $(VENV)/.done-tests
 	$(RUN) -m ruff check .

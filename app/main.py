@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-# `streamlit run app/main.py` puts app/ on sys.path, not the repository root.
+# `streamlit run app/server.py` puts app/ on sys.path, not the repository root.
 ROOT = str(Path(__file__).resolve().parents[1])
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)

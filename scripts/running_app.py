@@ -67,7 +67,7 @@ def started(root: Path) -> Iterator[App]:
     with socket.socket() as free:
         free.bind((HOST, 0))
         address = f"{HOST}:{free.getsockname()[1]}"
-    command = [sys.executable, "-m", "streamlit", "run", "app/main.py"]
+    command = [sys.executable, "-m", "streamlit", "run", "app/server.py"]
     command += [f"--server.port={address.partition(':')[2]}", f"--server.address={HOST}"]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the app is ended then too

@@ -1,5 +1,6 @@
 """The app starts, by the command that a person types and by the one in the Dockerfile."""
 
+import http.client
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from app.words import say
@@ -90,8 +92,53 @@ def first_heading(address: str) -> str:
 
 def test_plain_streamlit_command_starts_the_app(tmp_path):
     script = str(Path(sys.executable).with_name("streamlit"))
-    with started([script, "run", "app/main.py"], ROOT, tmp_path / "log") as address:
+    with started([script, "run", "app/server.py"], ROOT, tmp_path / "log") as address:
         assert first_heading(address) == say("text_title")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    command = [sys.executable, "-m", "streamlit", "run", "app/server.py"]
+    with started(command, ROOT, tmp_path_factory.mktemp("hosts") / "log") as address:
+        yield address
+
+
+@pytest.mark.parametrize("path", ["/", "/_stcore/health", "/_stcore/host-config"])
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("evil.test", 400),
+        ("127.0.0.1", 200),
+        ("localhost", 200),
+        ("[::1]", 200),
+        ("127.0.0.1.evil.test", 400),
+    ],
+)  # fmt: skip
+def test_other_names_are_not_answered(running, host, status, path):
+    """DNS rebinding: a page elsewhere gives its own name as the host."""
+    name, _, port = running.partition(":")
+    connection = http.client.HTTPConnection(name, int(port), timeout=10)
+    connection.request("GET", path, headers={"Host": f"{host}:{port}"})
+    assert connection.getresponse().status == status
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [("evil.test", "evil.test"), ("127.0.0.1", "evil.test"), ("evil.test", "127.0.0.1")],
+)
+def test_no_socket_opens_for_a_page_elsewhere(running, host, origin):
+    port = running.partition(":")[2]
+    headers = {"Host": f"{host}:{port}"}
+    with (
+        pytest.raises(InvalidStatus, match="HTTP 40"),
+        connect(
+            f"ws://{running}/_stcore/stream",
+            origin=f"http://{origin}:{port}",
+            additional_headers=headers,
+        ),
+    ):
+        pass
 
 
 def test_container_holds_all_that_the_app_needs(tmp_path):

@@ -46,7 +46,7 @@ def visit(chromium: Browser, fetched, tmp_path_factory) -> Iterator[Callable[...
     """Opens pages of one running app; no page may fail or ask another host for anything."""
     fetched("minilm", "focus-vit", "clip-mini")
     visits: list[Visit] = []
-    command = [sys.executable, "-m", "streamlit", "run", "app/main.py"]
+    command = [sys.executable, "-m", "streamlit", "run", "app/server.py"]
     with started(command, ROOT, tmp_path_factory.mktemp("app") / "log") as address:
         open_page = opener(chromium, address)
 
