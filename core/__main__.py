@@ -36,6 +36,10 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    except UnicodeEncodeError as error:
+        came = ascii(error.object[max(0, error.start - 20) : error.end])
+        sys.stderr.write(f"Text in Unicode was wanted; bytes that are none came, in {came}.\n")
+        return 2
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import streamlit as st
 from app.components import progress
 from app.components.paste import pasted_picture
 from app.components.state import state_of
+from app.components.uploads import present
 from app.services import pictures as services_pictures
 from app.services.pictures import PictureRef
 from app.words import plain, say
@@ -87,7 +88,8 @@ def add(name: str, data: bytes) -> str:
 def take_uploads(page: str) -> None:
     """Take what the uploader holds, and let go of what was removed from it."""
     state = state_of(page).gallery
-    uploads = {file.file_id: file for file in st.session_state[f"{page}_upload"]}
+    files = map(present, st.session_state[f"{page}_upload"])
+    uploads = {file.file_id: file for file in files if file is not None}
     for gone in set(state.uploaded) - set(uploads):
         gallery().files.pop(state.uploaded[gone], None)
     state.uploaded = {
@@ -98,7 +100,7 @@ def take_uploads(page: str) -> None:
 
 def take_photo(page: str) -> None:
     """Take the picture of the camera."""
-    photo = st.session_state[f"{page}_camera"]
+    photo = present(st.session_state[f"{page}_camera"])
     if photo is not None:
         add("camera.jpg", photo.getvalue())
 

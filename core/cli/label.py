@@ -12,6 +12,7 @@ from core.cli.progress import bar
 from core.errors import InputError
 from core.models import require_kind
 from core.models.clip.model import ClipModel
+from core.models.text.tokens import valid_unicode
 from core.zero_shot.folders.labelling import Job, label_folder, rank_folder
 from core.zero_shot.folders.pictures import left_out, pictures_in
 from core.zero_shot.labels.alike import read_alike, unknown_words
@@ -44,7 +45,7 @@ def _label(options: argparse.Namespace) -> int:
     model = load(options.model, options.device, options.precision, keep_memory=True)
     require_kind(model, "clip")
     if labels is None:
-        done = rank_folder(model, job, options.rank, bar("ranking"))
+        done = rank_folder(model, job, valid_unicode(options.rank), bar("ranking"))
     else:
         for note in (*labels.notes, *_notes(model, labels.labels, job.templates)):
             sys.stderr.write(f"{note}\n")

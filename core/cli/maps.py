@@ -14,6 +14,7 @@ from core.models import tower_for
 from core.models.files import text_files
 from core.models.model import Model
 from core.models.run import Run
+from core.models.text.tokens import valid_unicode
 from core.models.vision.images import ENDINGS as PICTURE_ENDINGS
 from core.models.vision.images import open_picture
 from core.picture.canvas.scene import (
@@ -66,6 +67,7 @@ def _of_text(model: Model, options: argparse.Namespace) -> bytes:
     _check_head(run, choice)
     if text is not options.input:
         text = options.input  # the file's name stands for its text
+    text = valid_unicode(text)  # as the model read it
     _write_notes(run)
     ending = options.out.suffix.lower()
     if ending == ".html":

@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.components.state import AttachedFile, state_of
+from app.components.uploads import present
 from app.services.requests import digest
 from app.words import plain, say
 from core.errors import InputError
@@ -39,7 +40,7 @@ def show(page: str) -> None:
 
 def take(key: str, page: str) -> None:
     """Attach the text of an uploaded file, or remember the sentence on why there is none."""
-    state, upload = state_of(page).file, st.session_state[key]
+    state, upload = state_of(page).file, present(st.session_state[key])
     if upload is None:
         return
     state.uploads += 1

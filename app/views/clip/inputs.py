@@ -5,6 +5,7 @@ from urllib.parse import quote
 import streamlit as st
 
 from app.components import gallery, pickers, progress
+from app.components.uploads import present
 from app.services import clip_scores
 from app.services import pictures as services_pictures
 from app.services.clip_scores import ClassificationRequest
@@ -107,7 +108,7 @@ def fill_labels() -> None:
 
 def take_file() -> None:
     """Put the labels of a file into the label field, or say why they cannot be read."""
-    file = st.session_state["clip_label_file"]
+    file = present(st.session_state["clip_label_file"])
     if file is None:
         return
     try:

@@ -43,6 +43,7 @@ WORDS = {
     "cost": "**{model}** · {size} · {kernel} · {time} · attention {attention} · "
     "pass {whole} · kept {kept} · {verified}",
     "cost_cancelled": "**{model}** · {size} · cost not measured: cancelled.",
+    "upload_lost": "A file that was uploaded is no longer on the server: choose it again.",
     "cost_help": "Kernel that really ran; median of {passes} forward passes ± half the distance "
     "between the quartiles; the most memory one attention call holds; the most the whole pass "
     "holds; what the recorded q and k take; and the largest difference between softmax(qk)v, "

@@ -245,3 +245,18 @@ def test_a_command_that_cannot_be_parsed_leaves_with_2(capsys, wrong):
         main(wrong)
     assert left.value.code == 2
     assert capsys.readouterr().err.startswith("usage: python -m core")
+
+
+def test_bytes_that_are_no_unicode_are_read_as_a_replacement_and_told(capsys, minilm, tmp_path):
+    out = tmp_path / "map.csv"
+    code, said, err = run(capsys, "maps", "caf\udcff", "--out", out)
+    assert (code, said) == (0, f"{out}\n")
+    assert "Characters that are not valid Unicode were read as '�'." in err
+    assert "caf�" in out.read_text(encoding="utf-8-sig")
+
+
+def test_what_cannot_be_written_as_unicode_is_one_sentence(capsys, minilm, monkeypatch, tmp_path):
+    monkeypatch.setattr("core.cli.maps.valid_unicode", lambda text: text)
+    out = tmp_path / "map.png"
+    said = refused(capsys, "maps", "caf\udcff", "--out", out)
+    assert said.startswith("Text in Unicode was wanted; bytes that are none came, in ")

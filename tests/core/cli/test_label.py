@@ -241,3 +241,10 @@ def test_help_says_how_labels_with_commas_are_given(capsys):
 
 def test_the_table_of_clip_can_be_asked_for():
     assert parser().parse_args(["bench", "clip"]).what == "clip"
+
+
+@pytest.mark.parametrize("options", [("--labels", "caf\udcff,dog"), ("--rank", "caf\udcff")])
+def test_bytes_that_are_no_unicode_are_read_as_a_replacement(run, options):
+    code, said, _, out = run(*options)
+    assert (code, said) == (0, f"{out}: 5 pictures read\n")
+    assert "caf�" in out.read_text(encoding="utf-8-sig")
