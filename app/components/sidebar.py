@@ -36,12 +36,28 @@ def show(*, mechanism: bool = True, palette: bool = True) -> None:
             )
 
 
+def _from_link(why: dict[str, str]) -> None:
+    """Start with the mechanism that the page's address names, if it can run here."""
+    state, wanted = st.session_state, st.query_params.get("mechanism")
+    if wanted is None or "shared_linked" in state:
+        return
+    state["shared_linked"] = True
+    if wanted in MECHANISMS and wanted not in why:
+        state["shared_mechanism"] = wanted
+    elif wanted in MECHANISMS:
+        state["shared_lost"] = wanted
+    else:
+        names = ", ".join(MECHANISMS)
+        st.warning(say("mechanism_link", name=plain(wanted), names=plain(names)))
+
+
 def _mechanism_picker() -> None:
     """The mechanisms that can run with the chosen device and precision; the others with why not."""
     state, why = st.session_state, reasons()
     if state.get("shared_mechanism") in why:
         state["shared_lost"] = state["shared_mechanism"]
         state["shared_mechanism"] = OWN
+    _from_link(why)
     chosen = st.selectbox(
         say("mechanism"),
         [OWN, *(name for name in MECHANISMS if name not in why)],

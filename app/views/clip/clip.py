@@ -9,7 +9,7 @@ from app.components import costs, page, pickers, progress, sidebar
 from app.services import runs
 from app.services.clip_scores import ClassificationRequest, classifications
 from app.services.pictures import PictureRef
-from app.views.clip import downloads, inputs, matrix, retrieval, why, words, zero_shot
+from app.views.clip import downloads, inputs, link, matrix, retrieval, why, words, zero_shot
 from app.views.clip.view import ClipView, clip_state
 from app.words import plain, say
 from core.attention import MECHANISMS
@@ -35,7 +35,7 @@ class Inputs(NamedTuple):
 
 def ask(panel: DeltaGenerator) -> Inputs:
     """The form and the pictures, and one sentence where they do not suffice."""
-    inputs.from_link()
+    link.read(list(SECTIONS))
     with panel, st.container(key="clip_panel"):
         inputs.label_sources()
         text, chosen, model = inputs.form()
@@ -149,7 +149,7 @@ def answer(form: Inputs, cost_slot: DeltaGenerator, work_slot: DeltaGenerator) -
     state, stale = clip_state(), result.request != request
     if not stale:
         state.pictures = form.pictures
-        inputs.to_link(request)
+        link.write(request)
     view = ClipView(result, state.pictures, work_slot)
     with st.container(key="clip_stale" if stale else "clip_result"):
         facts(view)

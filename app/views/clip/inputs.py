@@ -1,15 +1,13 @@
 """Inputs of the CLIP page: pictures, labels, templates and the model; all of it survives."""
 
-from urllib.parse import quote
-
 import streamlit as st
 
 from app.components import gallery, pickers, progress
 from app.components.uploads import present
 from app.services import clip_scores
 from app.services import pictures as services_pictures
-from app.services.clip_scores import ClassificationRequest
 from app.services.pictures import PictureRef
+from app.views.clip.link import OWN
 from app.views.clip.view import clip_state
 from app.words import plain, say
 from core.errors import InputError
@@ -17,55 +15,19 @@ from core.models.vision.images import SAMPLES
 from core.zero_shot.labels.lists import READY, LabelList, labels_from_file, parse_labels
 from core.zero_shot.labels.templates import TEMPLATES, parse_templates
 
-LABELS = "cat\nastronaut\ncup of coffee\nrocket\ndog\nbicycle\ncastle\npiano"
-OWN = "own"  # the visitor's own templates
-LINK_BYTES = 1500  # longer addresses do not survive everywhere
 NOTES = 4  # notes on pictures that are shown
 THUMBNAILS = 12  # pictures shown beside the labels
-
-
-def from_link() -> None:
-    """Start with the labels, templates and model that the page's address names."""
-    state, query = st.session_state, st.query_params
-    if clip_state().linked:
-        return
-    clip_state().linked = True
-    ready = READY.get(query.get("list", ""))
-    state.setdefault("clip_labels", "\n".join(ready) if ready else query.get("labels", LABELS))
-    if "templates" in query:
-        known = query["templates"] in TEMPLATES
-        state["clip_templates"] = query["templates"] if known else OWN
-        if not known:
-            state["clip_own"] = query["templates"]
-    if "model" in query:
-        state["clip_model"] = query["model"]
-
-
-def to_link(request: ClassificationRequest) -> None:
-    """Write the request into the page's address, as far as it fits; say what does not."""
-    labels, template = "\n".join(request.labels), st.session_state["clip_templates"]
-    link = {"model": request.model}
-    link["templates"] = "\n".join(request.templates) if template == OWN else template
-    ready = next((name for name, names in READY.items() if names == request.labels), None)
-    if ready is not None:
-        link["list"] = ready
-    elif len(quote(labels)) <= LINK_BYTES:
-        link["labels"] = labels
-    else:
-        st.caption(say("clip_link_long"))
-    if len(quote(link["templates"])) > LINK_BYTES:
-        del link["templates"]
-    if st.query_params.to_dict() != link:
-        st.query_params.from_dict(link)
 
 
 def pictures() -> tuple[PictureRef, ...]:
     """The visitor's pictures and the samples that are switched on."""
     gallery.show("clip")
     own, state = gallery.opened("clip"), clip_state()
+    linked = state.own_pictures is None and "clip_samples" in st.session_state
     if state.own_pictures != bool(own):  # the first own picture puts the samples away
         state.own_pictures = bool(own)
-        st.session_state["clip_samples"] = [] if own else list(SAMPLES)
+        if own or not linked:
+            st.session_state["clip_samples"] = [] if own else list(SAMPLES)
     chosen = st.pills(
         say("clip_samples"),
         SAMPLES,

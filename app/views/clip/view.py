@@ -1,6 +1,6 @@
 """View: a classification with its pictures, as every section of the CLIP page reads it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from streamlit.delta_generator import DeltaGenerator
@@ -46,6 +46,7 @@ class ClipState(PageState):
     linked: bool = False  # the page's address was read
     own_pictures: bool | None = None  # did the visitor give some?
     file_note: str = ""
+    link_notes: list[str] = field(default_factory=list)  # names in the address that nothing has
     cell_clicked: bool = False
     matrix: MatrixOrder | None = None
 

@@ -49,6 +49,10 @@ WORDS = {
     "pictures{which}; mean cosine of the pictures' vectors with the model's own {cosine:.3f}.",
     "clip_change": "{name}: {before} → {after}",
     "clip_settings": "Labels, templates, model",
+    "clip_link_templates": "The address of this page does not hold your {count} templates: they "
+    "are too long.",
+    "clip_link_list": "The address names the list “{name}”; there are {lists}.",
+    "clip_link_samples": "The address names samples that are not here: {names}.",
     "clip_link_long": "The address of this page does not hold your labels: they are too long.",
     "clip_notes_more": "And {count} more notes on pictures.",
     "clip_margin": "first before second: cosine {cosine:+.3f}{probability}",

@@ -13,6 +13,7 @@ WORDS = {
     "mechanism_help": "What every attention call of the pretrained model is routed to. "
     "The model's own leaves its kernel alone.",
     "unavailable": "{title}: unavailable: {reason}",
+    "mechanism_link": "The address names the mechanism “{name}”; there are {names}.",
     "mechanism_lost": "{title}, your choice, cannot run with this device and precision: "
     "the model's own runs in its place.",
     "mechanism_own": "the model's own",

@@ -245,6 +245,46 @@ def test_the_address_keeps_labels_and_templates(open_page):
     assert result(fresh).request.templates == ("a {}!",)
 
 
+def linked(**query):
+    page = AppTest.from_file(str(MAIN), default_timeout=120)
+    for key, value in query.items():
+        page.query_params[key] = value
+    page.switch_page("views/clip/clip.py").run()
+    assert not page.exception
+    return page
+
+
+def test_the_address_keeps_the_rest_of_what_was_chosen(open_page):
+    page = linked(labels="one\ntwo", mechanism="linear", samples="astronaut,coffee", show="matrix")
+    assert page.selectbox(key="shared_mechanism").value == "linear"
+    request = result(page).request
+    assert request.mechanism == "linear"
+    assert len(request.pictures) == 2
+    assert page.session_state["clip_section"] == "matrix"
+    link = {key: page.query_params[key] for key in ("mechanism", "samples", "show")}
+    assert link == {"mechanism": "linear", "samples": "astronaut,coffee", "show": "matrix"}
+    assert not page.warning
+
+
+def test_what_the_address_names_and_nobody_has_is_told(open_page):
+    page = linked(list="ImageNet-2k", mechanism="magic", samples="astronaut,nobody")
+    said = " ".join(each.value for each in page.warning)
+    for name in ("ImageNet\\-2k", "magic", "nobody"):
+        assert name in said
+    assert len(result(page).request.pictures) == 1
+
+
+def test_templates_that_the_address_cannot_hold_are_told(open_page):
+    page = open_page("clip")
+    lines = [f"picture number {index} of a {{}}, taken from far away" for index in range(60)]
+    page.selectbox(key="clip_templates").set_value("own")
+    page.text_area(key="clip_own").set_value("\n".join(lines))
+    page.button(key="clip_run").click().run()
+    assert not page.exception
+    assert say("clip_link_templates", count=60) in captions(page)
+    assert "templates" not in page.query_params
+
+
 def test_labels_of_a_file_fill_the_field(open_page):
     page = open_page("clip")
     data = '\ufefflabel;count\n"a cat, asleep";3\nça va;4\n'.encode()

@@ -258,5 +258,6 @@ def test_bytes_that_are_no_unicode_are_read_as_a_replacement_and_told(capsys, mi
 def test_what_cannot_be_written_as_unicode_is_one_sentence(capsys, minilm, monkeypatch, tmp_path):
     monkeypatch.setattr("core.cli.maps.valid_unicode", lambda text: text)
     out = tmp_path / "map.png"
-    said = refused(capsys, "maps", "caf\udcff", "--out", out)
-    assert said.startswith("Text in Unicode was wanted; bytes that are none came, in ")
+    code, _, err = run(capsys, "maps", "caf\udcff", "--out", out)
+    assert code == 2
+    assert err.splitlines()[-1].startswith("Text in Unicode was wanted; bytes that are none came")
