@@ -73,7 +73,7 @@ def facts(result: RunResult, item: int) -> None:
     """Notes of the preparation, the part that was not read, and the likeliest next tokens."""
     prepared, output = result.run.prepared, result.run.output
     for note in prepared.notes:
-        st.caption(note)
+        st.caption(plain(note))
     if item < len(prepared.cut) and prepared.cut[item]:
         cut = prepared.cut[item]
         st.caption(say("text_cut", characters=len(cut)))
