@@ -212,7 +212,8 @@ def label_bars(
     parts.add_bars(figure, 1, cosine, [f"{value:.3f}" for value in cosine.tolist()], texts, spread)
     if probability is not None:
         shares = [parts.percent(share) for share in probability.tolist()]
-        parts.add_bars(figure, 2, probability, shares, texts)
+        # To 100 %: beside the best of its own, a picture that fits nothing would look sure.
+        parts.add_bars(figure, 2, probability, shares, texts, ends=(0.0, 1.0))
     figure.update_layout(
         **parts.BARE,
         height=BAR * len(labels) + parts.HEAD + 4,

@@ -189,11 +189,16 @@ def add_bars(
     numbers: Sequence[str],
     texts: Sequence[str],
     spread: Float[np.ndarray, " label"] | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> None:
-    """Bars from 0 as panel 1 or 2, their numbers at its outer side; hover works in a whole row."""
+    """Bars from 0 as panel 1 or 2, their numbers at its outer side; hover works in a whole row.
+
+    The axis runs over `ends`, or as far as the longest bar.
+    """
     rows = np.arange(len(values))
     reach = np.zeros_like(values) if spread is None else spread
     low, high = float((values - reach).min(initial=0)), float((values + reach).max(initial=0))
+    low, high = (low, high) if ends is None else ends
     room = 0.04 * (high - low) or 1e-6
     low, high = low - room, high + room
     error = spread if spread is None else {"array": spread, "thickness": 2, "width": 3}
@@ -208,9 +213,9 @@ def add_bars(
         hovertemplate="%{hovertext}<extra></extra>",
     )  # fmt: skip
     # Each row a line of its own: one through all of them would cross the names.
-    ends = [end for row in rows + DOWN for end in (row - 0.2, row + 0.2, None)]
+    places = [end for row in rows + DOWN for end in (row - 0.2, row + 0.2, None)]
     zero = go.Scatter(
-        x=[0, 0, None] * len(rows), y=ends, mode="lines", line={"color": "#8b93a1", "width": 1},
+        x=[0, 0, None] * len(rows), y=places, mode="lines", line={"color": "#8b93a1", "width": 1},
         hoverinfo="skip",
     )  # fmt: skip
     figure.add_traces([bars, whole, zero], rows=1, cols=panel)

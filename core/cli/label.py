@@ -18,7 +18,7 @@ from core.zero_shot.folders.pictures import left_out, pictures_in
 from core.zero_shot.labels.alike import read_alike, unknown_words
 from core.zero_shot.labels.cut import cut_labels
 from core.zero_shot.labels.lists import ENDINGS, READY, LabelList, label_list, labels_from_file
-from core.zero_shot.labels.templates import named_templates, parse_templates
+from core.zero_shot.labels.templates import named_templates, parse_templates, with_article
 
 STOPPED = 130  # what a shell gives a command that Ctrl+C ended
 ENDING = re.compile(r"\.[A-Za-z]\w{1,4}$")  # of a file's name, not of a label
@@ -116,6 +116,12 @@ def _notes(model: ClipModel, labels: Sequence[str], templates: Sequence[str]) ->
     longest = max(templates, key=len)
     for label, (_, cut) in cut_labels(model, labels, longest).items():
         yield f"'{model.name}' does not read the end of '{label[:40]}...': '{cut}' is cut."
+    bringing = with_article(labels, templates)
+    if bringing:
+        yield (
+            f"{len(bringing):,} labels bring their own article, such as '{bringing[0][:40]}': it "
+            "takes the place of the template's."
+        )
     for label, pieces in unknown_words(model, labels).items():
         yield (
             f"'{model.name}' does not know {', '.join(pieces)} in '{label[:40]}': it reads all "

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 import pytest
-from google.protobuf.message import Message
 from markdown_it import MarkdownIt
+from streamlit.proto.Markdown_pb2 import Markdown
 from streamlit.testing.v1 import AppTest
 
 from core.bench.sweep.plan import Plan
@@ -23,6 +23,9 @@ MARK = "x.test"
 RENDERED = {"body", "label", "help", "text", "content", "caption", "placeholder"}
 PARSER = MarkdownIt("commonmark", {"html": True}).enable("strikethrough")
 MADE = {"image", "link_open", "html_inline", "html_block", "code_inline", "s_open", "em_open"}
+
+
+Message = Markdown.__base__  # protobuf's, whatever package brings it
 
 
 def strings(message: Message, inside: str = "") -> Iterator[str]:

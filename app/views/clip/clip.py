@@ -14,6 +14,7 @@ from app.views.clip.view import ClipView, clip_state
 from app.words import plain, say
 from core.attention import MECHANISMS
 from core.errors import InputError
+from core.zero_shot.labels.templates import fill, with_article
 
 SECTIONS = {
     "zero_shot": zero_shot.show,
@@ -75,6 +76,11 @@ def facts(view: ClipView) -> None:
     shared_out = () if classification.scores.sigmoid else classification.alike[:ALIKE]
     for first, second in shared_out:
         st.caption(say("clip_alike", first=plain(first), second=plain(second)))
+    bringing = with_article(view.request.labels, view.request.templates)
+    if bringing:
+        example = fill(view.request.templates[0], bringing[0])
+        words_of = {"label": plain(bringing[0]), "prompt": plain(example)}
+        st.caption(say("clip_article", count=len(bringing), **words_of))
     unknown = list(classification.unknown.items())
     for label, pieces in unknown[:ALIKE]:
         st.caption(say("clip_unknown", label=plain(label), pieces=plain(", ".join(pieces))))

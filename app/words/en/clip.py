@@ -40,6 +40,8 @@ WORDS = {
     "clip_one_label": "one label",
     "clip_some_labels": "{count} labels",
     "clip_query_cut": "The model reads {context} tokens; not read ({count} words):",
+    "clip_article": "Labels that bring their own article: {count}, such as “{label}”. It takes the "
+    "place of the template's: “{prompt}”.",
     "clip_unknown": "The model does not know {pieces} in “{label}”: it reads all that it does not "
     "know as one and the same token.",
     "clip_unknown_more": "… and unknown words in {count} more labels.",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from pillow_heif import register_heif_opener
 
 from core.errors import InputError
 
@@ -20,10 +21,10 @@ MAX_PIXELS = 40_000_000
 # Deep grey is scaled in blocks of so many pixels, as whole copies in float64 would take gigabytes.
 BLOCK = 1 << 20
 # EPS would start Ghostscript on a stranger's file; the rest of Pillow's list nobody brings.
-FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "PPM", "AVIF")
+FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "PPM", "AVIF", "HEIF")
 ENDINGS = (
     ".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".webp", ".gif", ".bmp", ".dib",
-    ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".avif",
+    ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".avif", ".heic", ".heif", ".hif",
 )  # fmt: skip
 ORIENTATION = 0x0112  # the EXIF tag; 1 is upright
 UPRIGHT = {
@@ -35,6 +36,7 @@ UPRIGHT = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+BOX = b"ftyp"  # begins HEIC and AVIF
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # Of a PNG's optional chunks (small first letter) those that change what is seen: transparency,
 # orientation, frames. The others are metadata, and a fault in them says nothing about the pixels.
@@ -120,6 +122,8 @@ def _read(data: bytes | Path, name: str) -> bytes:
 def _header(data: bytes, name: str) -> Image.Image:
     """The picture with its header read and nothing decoded yet."""
     Image.init()
+    if data[4:8] == BOX:  # Pillow reads AVIF by itself, and HEIC not
+        register_heif_opener()
     try:
         formats = [name for name in FORMATS if name in Image.OPEN]
         return Image.open(io.BytesIO(_without_metadata(data)), formats=formats)
@@ -127,7 +131,7 @@ def _header(data: bytes, name: str) -> Image.Image:
         raise _too_large(name, "more") from error
     except Exception as error:  # plugins let struct.error, SyntaxError and others through
         raise InputError(
-            "A PNG, JPEG, GIF, WebP, BMP, TIFF or AVIF picture was wanted; "
+            "A PNG, JPEG, GIF, WebP, BMP, TIFF, AVIF or HEIC picture was wanted; "
             f"'{name}' is none of them, or its header is damaged."
         ) from error
 

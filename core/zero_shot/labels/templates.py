@@ -4,6 +4,7 @@ Source: Radford et al. 2021, section 3.1.4, https://arxiv.org/abs/2103.00020; th
 are open_clip's.
 """
 
+import re
 from collections.abc import Iterable
 
 from open_clip import OPENAI_IMAGENET_TEMPLATES, SIMPLE_IMAGENET_TEMPLATES
@@ -12,6 +13,9 @@ from core.errors import InputError
 from core.models.text.tokens import valid_unicode
 
 SLOT = "{}"
+WORDS = "an?|the|some|my|your|his|her|its|our|their|this|that|these|those|no|two|three|many"
+ARTICLE = re.compile(rf"(?:{WORDS})\s+\S", re.IGNORECASE)
+TEMPLATE_ARTICLE = re.compile(r"\b(?:an?|the|my)\s+\{\}", re.IGNORECASE)
 # 100,000 vectors of 512 numbers are 200 MB; 10,000 labels still have room for ten templates.
 MOST_PROMPTS = 100_000
 
@@ -43,8 +47,26 @@ def parse_templates(text: str) -> tuple[str, ...]:
 
 
 def fill(template: str, label: str) -> str:
-    """The template with the label in the place of {}; braces in the label stay as they are."""
+    """The template with the label in the place of {}; braces in the label stay as they are.
+
+    A label that brings its article, 'a cup of coffee', takes the place of the template's: 'a photo
+    of a cup of coffee', not 'of a a cup'.
+    """
+    if brings_article(label):
+        template = TEMPLATE_ARTICLE.sub(SLOT, template, count=1)
     return template.replace(SLOT, label, 1)
+
+
+def brings_article(label: str) -> bool:
+    """Does a label begin with a word that stands where a template has its article?"""
+    return ARTICLE.match(label) is not None
+
+
+def with_article(labels: Iterable[str], templates: Iterable[str]) -> list[str]:
+    """The labels whose article takes the place of one in these templates."""
+    if not any(TEMPLATE_ARTICLE.search(template) for template in templates):
+        return []
+    return [label for label in labels if brings_article(label)]
 
 
 def named_templates(name: str) -> tuple[str, ...]:
