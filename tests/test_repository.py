@@ -24,6 +24,7 @@ LINES_IN_A_FUNCTION = 50
 
 # The package that a module comes from, where the two have different names.
 PACKAGES = {"PIL": "pillow", "skimage": "scikit-image", "open_clip": "open_clip_torch"}
+PACKAGES |= {"pillow_heif": "pillow-heif", "markdown_it": "markdown-it-py"}
 # Used where it is installed, and explained where it is not: it needs a CUDA compiler.
 OPTIONAL = {"flash_attn"}
 

@@ -191,14 +191,11 @@ def add_bars(
     spread: Float[np.ndarray, " label"] | None = None,
     ends: tuple[float, float] | None = None,
 ) -> None:
-    """Bars from 0 as panel 1 or 2, their numbers at its outer side; hover works in a whole row.
-
-    The axis runs over `ends`, or as far as the longest bar.
-    """
+    """Bars from 0 to the longest, or over `ends`, in panel 1 or 2; hover works in a whole row."""
     rows = np.arange(len(values))
     reach = np.zeros_like(values) if spread is None else spread
     low, high = float((values - reach).min(initial=0)), float((values + reach).max(initial=0))
-    low, high = (low, high) if ends is None else ends
+    low, high = ends or (low, high)
     room = 0.04 * (high - low) or 1e-6
     low, high = low - room, high + room
     error = spread if spread is None else {"array": spread, "thickness": 2, "width": 3}
@@ -206,7 +203,6 @@ def add_bars(
         x=values, y=rows + DOWN, width=0.34, orientation="h", marker_color=COLOURS[panel - 1],
         error_x=error, error_x_color="#6b7280", hoverinfo="skip",
     )  # fmt: skip
-    # A short bar is hard to point at.
     whole = go.Bar(
         x=[high - low] * len(rows), base=low, y=rows, width=1, orientation="h",
         marker={"color": CLEAR, "line": {"width": 0}}, hovertext=texts,

@@ -16,6 +16,7 @@ from app.words import plain, say
 from core.errors import InputError
 from core.models.vision.images import SAMPLES
 
+NOTED = 6  # pictures that cannot be read, by name
 NAMED = 40  # pictures up to which each can be removed by its name
 SAMPLE = "sample/"  # no file's name holds a slash, so a sample and an upload never meet
 
@@ -33,6 +34,7 @@ class Gallery:
 
     files: dict[str, PictureFile] = field(default_factory=dict)
     newest: str | None = None
+    refused: dict[str, str] = field(default_factory=dict)  # name -> why it cannot be read
 
 
 def gallery() -> Gallery:
@@ -48,11 +50,13 @@ def show(page: str) -> None:
         pasted = pasted_picture(f"{page}_paste")
     own = gallery().files
     with place:
+        whole = st.toggle(say("image_folder"), key=f"{page}_folder", help=say("image_folder_help"))
+        key = f"{page}_upload_folder" if whole else f"{page}_upload"
         uploads = st.file_uploader(
             say("image_upload"),
-            accept_multiple_files=True,
-            key=f"{page}_upload",
-            on_change=lambda: take_uploads(page),
+            accept_multiple_files="directory" if whole else True,
+            key=key,
+            on_change=lambda: take_uploads(page, key),
             help=say("image_upload_help"),
         )
         if not uploads:  # a visit to another page empties the uploader, not the gallery
@@ -85,10 +89,10 @@ def add(name: str, data: bytes) -> str:
     return free
 
 
-def take_uploads(page: str) -> None:
+def take_uploads(page: str, key: str) -> None:
     """Take what the uploader holds, and let go of what was removed from it."""
     state = state_of(page).gallery
-    files = map(present, st.session_state[f"{page}_upload"])
+    files = map(present, st.session_state[key])
     uploads = {file.file_id: file for file in files if file is not None}
     for gone in set(state.uploaded) - set(uploads):
         gallery().files.pop(state.uploaded[gone], None)
@@ -121,9 +125,24 @@ def opened(page: str) -> dict[str, PictureRef]:
             try:
                 pictures[name] = services_pictures.picture_of(*file, name)
             except InputError as error:
-                st.warning(plain(error))
+                gallery().refused[name] = str(error)
                 del gallery().files[name]
+    show_refused(page)
     return pictures
+
+
+def show_refused(page: str) -> None:
+    """What could not be read, by name, until the visitor has seen enough of it."""
+    refused = gallery().refused
+    if not refused:
+        return
+    lines = [plain(reason) for reason in list(refused.values())[:NOTED]]
+    lines += [say("gallery_refused_more", count=len(refused) - NOTED)] * (len(refused) > NOTED)
+    st.warning("  \n".join([say("gallery_refused", count=len(refused)), *lines]))
+    st.button(
+        say("gallery_refused_seen"), key=f"{page}_refused_seen", on_click=refused.clear,
+        type="tertiary",
+    )  # fmt: skip
 
 
 def pick(page: str) -> PictureRef:

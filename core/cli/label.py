@@ -2,9 +2,13 @@
 
 import argparse
 import re
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from core.cli.loading import load
 from core.cli.mechanism import check_mechanism
@@ -13,8 +17,9 @@ from core.errors import InputError
 from core.models import require_kind
 from core.models.clip.model import ClipModel
 from core.models.text.tokens import valid_unicode
-from core.zero_shot.folders.labelling import Job, label_folder, rank_folder
+from core.zero_shot.folders.labelling import Job, label_folder, labelled, rank_folder
 from core.zero_shot.folders.pictures import left_out, pictures_in
+from core.zero_shot.folders.sorting import moves, sort
 from core.zero_shot.labels.alike import read_alike, unknown_words
 from core.zero_shot.labels.cut import cut_labels
 from core.zero_shot.labels.lists import ENDINGS, READY, LabelList, label_list, labels_from_file
@@ -40,8 +45,10 @@ def _label(options: argparse.Namespace) -> int:
     job = Job(
         folder=options.folder, out=options.out, templates=_templates(options.templates or default),
         mechanism=options.mechanism, batch=options.batch, top=options.top,
+        least_cosine=options.least_cosine,
     )  # fmt: skip
     pictures_in(job.folder)  # an empty one is told before the model is loaded
+    _check_sorting(options)
     model = load(options.model, options.device, options.precision, keep_memory=True)
     require_kind(model, "clip")
     if labels is None:
@@ -49,7 +56,9 @@ def _label(options: argparse.Namespace) -> int:
     else:
         for note in (*labels.notes, *_notes(model, labels.labels, job.templates)):
             sys.stderr.write(f"{note}\n")
-        done = label_folder(model, job, labels.labels, bar("labelling"), bar("reading labels"))
+        with _written(job, options.dry_run) as job:
+            done = label_folder(model, job, labels.labels, bar("labelling"), bar("reading labels"))
+            _sort(job, options)
     parts = [f"{done.read:,} pictures read"]
     parts += [f"{done.skipped:,} there already"] if done.skipped else []
     parts += [f"{done.failed:,} not readable, see the column 'error'"] if done.failed else []
@@ -57,8 +66,45 @@ def _label(options: argparse.Namespace) -> int:
     if others:
         endings = ", ".join(f"{ending} {count:,}" for ending, count in sorted(others.items()))
         parts.append(f"{others.total():,} other files left out ({endings})")
-    sys.stdout.write(f"{job.out}: {'; '.join(parts)}\n")
+    where = "nothing was written" if options.dry_run else str(job.out)
+    sys.stdout.write(f"{where}: {'; '.join(parts)}\n")
     return 0
+
+
+def _check_sorting(options: argparse.Namespace) -> None:
+    """Refuse options that do not go together."""
+    if options.labels is None and (options.into or options.dry_run or options.least_cosine):
+        raise InputError("--into, --dry-run and --least-cosine go with --labels only.")
+    if options.link and not options.into:
+        raise InputError("--link says how --into sorts: a folder was wanted with --into.")
+
+
+@contextmanager
+def _written(job: Job, dry_run: bool) -> Iterator[Job]:
+    """The job; of a dry run, one whose table is gone again, and goes on from the real one."""
+    if not dry_run:
+        yield job
+        return
+    with TemporaryDirectory() as folder:
+        table = Path(folder, job.out.name)
+        if job.out.exists():
+            shutil.copyfile(job.out, table)
+        yield replace(job, out=table)
+
+
+def _sort(job: Job, options: argparse.Namespace) -> None:
+    """Sort the labelled pictures into folders, or say where they would go."""
+    if options.into is None:
+        return
+    plan = list(moves(labelled(job), options.into))
+    if options.dry_run:
+        for move in plan:
+            already = " (there already)" if move.there else ""
+            sys.stdout.write(f"{move.source} -> {move.target}{already}\n")
+        return
+    sort(plan, options.link or "copy")
+    new = sum(not move.there for move in plan)
+    sys.stdout.write(f"{options.into}: {new:,} pictures put, {len(plan) - new:,} there already\n")
 
 
 def _labels(typed: str) -> LabelList:

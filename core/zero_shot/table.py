@@ -2,13 +2,15 @@
 
 import csv
 import io
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import SupportsFloat
 
 from core.models.clip.model import ClipModel
 from core.models.model import versions
 from core.picture.files.csv_cells import guarded
+from core.zero_shot.none_of_these import decided
 from core.zero_shot.scores import Scores
 
 
@@ -62,20 +64,46 @@ def settings_of(model: ClipModel, mechanism: str | None, templates: Sequence[str
     )
 
 
-def scores_csv(scores: Scores, pictures: Sequence[str], settings: Settings) -> bytes:
+def settings_json(scores: Scores, settings: Settings) -> bytes:
+    """What plain scores depend on, in a file beside them."""
+    about = asdict(settings) | {"probability": settings.probability(), "note": scores.note}
+    return json.dumps(about, ensure_ascii=False, indent=1).encode("utf-8", errors="replace")
+
+
+def scores_csv(
+    scores: Scores,
+    pictures: Sequence[str],
+    settings: Settings,
+    *,
+    least_cosine: float | None = None,
+    unread: Sequence[str] = (),
+    bare: bool = False,
+) -> bytes:
     """All scores, one row for a picture and a label, best first; settings in lines with # before.
 
     In lines, as in columns they would be repeated for every one of 200,000 rows. Texts are quoted,
     so that `pandas.read_csv(file, comment="#")` reads a label with a # in it. A name or label that
     a spreadsheet would run as a formula, such as =1+1, has an apostrophe before it; see
     `core.picture.files.csv_cells`.
+
+    Args:
+        scores: what is written.
+        pictures: their names.
+        settings: what the scores depend on.
+        least_cosine: below it a picture is none of these.
+        unread: a sentence for each picture that could not be read.
+        bare: no lines before the table; `settings_json` goes beside it.
     """
-    file = io.StringIO(newline="")
-    file.writelines(f"# {line}\r\n" for line in settings.lines())
-    if scores.note:
-        file.write(f"# note: {scores.note}\r\n")
+    file, called = io.StringIO(newline=""), decided(scores, least_cosine)
+    lines = [*settings.lines(), *([f"note: {scores.note}"] if scores.note else [])]
+    if least_cosine is not None:
+        lines.append(f"least cosine: {least_cosine:g}")
+    lines += [f"not read: {' '.join(line.split())}".replace('"', "'") for line in unread]
+    file.writelines(f"# {line}\r\n" for line in lines if not bare)
     writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(["picture", "rank", "label", "cosine", "probability", "spread_over_templates"])
+    writer.writerow(
+        ["picture", "decision", "rank", "label", "cosine", "probability", "spread_over_templates"]
+    )
     spread = scores.spread
     for picture, (name, order) in enumerate(
         zip(pictures, scores.best(len(scores.labels)), strict=True)
@@ -83,7 +111,7 @@ def scores_csv(scores: Scores, pictures: Sequence[str], settings: Settings) -> b
         for rank, label in enumerate(order.tolist()):
             place = (picture, label)
             writer.writerow(
-                [guarded(name), rank + 1, guarded(scores.labels[label]),
+                [guarded(name), guarded(called[picture]), rank + 1, guarded(scores.labels[label]),
                  number(scores.cosine[place]),
                  "" if scores.probability is None else number(scores.probability[place]),
                  number(spread[place])]

@@ -73,7 +73,7 @@ def test_own_pictures_are_ranked_and_all_scores_are_taken_away(visit, tmp_path, 
     here.settled()  # a run that has not ended replaces the buttons below
     here.quiet()
     with page.expect_download(timeout=PATIENCE) as download:
-        page.get_by_role("button", name="CSV").last.click()
+        page.get_by_role("button", name="CSV", exact=True).last.click()
     text = download.value.path().read_text(encoding="utf-8-sig")
     table = pd.read_csv(io.StringIO(text), comment="#")
     assert set(table["picture"]) == {"my coffee.png", "my rocket.png"}

@@ -4,6 +4,7 @@ import io
 import json
 
 import pandas as pd
+import pytest
 from playwright.sync_api import expect
 
 from app.words import say
@@ -11,6 +12,7 @@ from tests.browser.app_page import PATIENCE
 from tests.browser.test_lab_journeys import open_sizes, opened, run
 
 
+@pytest.mark.slow
 def test_decoding_is_measured_saved_and_laid_beside_another_run(visit, tmp_path):
     page = opened(visit).page
     open_sizes(page)

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import downloads
+from app.components import downloads, gallery
 from app.services import clip_scores
 from app.services.clip_reasons import Heat, ReasonRequest, scale_of
 from app.services.pictures import PictureRef
@@ -12,7 +12,7 @@ from app.views.clip.view import ClipView, clip_state
 from app.words import say
 from core.picture.files.heat import heat_png
 from core.zero_shot.report import clip_html, matrix_png
-from core.zero_shot.table import Settings, scores_csv
+from core.zero_shot.table import Settings, scores_csv, settings_json
 
 
 def of_scores(view: ClipView) -> None:
@@ -21,8 +21,17 @@ def of_scores(view: ClipView) -> None:
     names = [each.title for each in view.pictures]
     small = lambda: [clip_scores.thumbnail(each) for each in view.pictures]  # noqa: E731
     scores, settings, how = view.classification.scores, view.result.settings, on_screen(view)
+    state, refused = clip_state(), gallery.gallery().refused
+
+    def table(bare: bool = False) -> bytes:
+        """Made when it is asked for, by what the page says then."""
+        how = {"least_cosine": state.least_cosine, "unread": list(refused.values())}
+        return scores_csv(scores, names, settings, bare=bare, **how)
+
     files = {
-        "CSV": ("csv", "text/csv", lambda: scores_csv(scores, names, settings)),
+        "CSV": ("csv", "text/csv", table),
+        "Plain CSV": ("plain.csv", "text/csv", lambda: table(bare=True)),
+        "Settings": ("json", "application/json", lambda: settings_json(scores, settings)),
         "PNG": (
             "png",
             "image/png",

@@ -46,6 +46,7 @@ class ClipState(PageState):
     linked: bool = False  # the page's address was read
     own_pictures: bool | None = None  # did the visitor give some?
     file_note: str = ""
+    least_cosine: float | None = None  # below it a picture is none of these
     link_notes: list[str] = field(default_factory=list)  # names in the address that nothing has
     cell_clicked: bool = False
     matrix: MatrixOrder | None = None

@@ -42,6 +42,20 @@ WORDS = {
     "clip_query_cut": "The model reads {context} tokens; not read ({count} words):",
     "clip_article": "Labels that bring their own article: {count}, such as “{label}”. It takes the "
     "place of the template's: “{prompt}”.",
+    "clip_least": "Least cosine",
+    "clip_least_help": "A picture whose best label has less is none of these; -1 is off. CLIP's "
+    "probabilities sum to 1 over your labels, so without it some label always fits. A label that "
+    "begins with -, such as “-a blank page”, stands for none of these too.",
+    "clip_none": "none of these",
+    "clip_filter": "Show pictures of",
+    "clip_filter_all": "all labels",
+    "clip_filter_empty": "No picture is called so now: choose another label.",
+    "clip_sort": "Sort by",
+    "clip_sort_given": "as given",
+    "clip_sort_score": "best cosine",
+    "clip_sort_label": "label",
+    "clip_small_cards": "Small",
+    "clip_counts_more": "{count} more labels",
     "clip_unknown": "The model does not know {pieces} in “{label}”: it reads all that it does not "
     "know as one and the same token.",
     "clip_unknown_more": "… and unknown words in {count} more labels.",

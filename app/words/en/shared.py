@@ -44,6 +44,11 @@ WORDS = {
     "cost": "**{model}** · {size} · {kernel} · {time} · attention {attention} · "
     "pass {whole} · kept {kept} · {verified}",
     "cost_cancelled": "**{model}** · {size} · cost not measured: cancelled.",
+    "image_folder": "A whole folder",
+    "image_folder_help": "Choose a folder, or drop one: all pictures in it and in its folders.",
+    "gallery_refused": "Pictures that could not be read: {count}.",
+    "gallery_refused_more": "… and {count} more.",
+    "gallery_refused_seen": "Seen",
     "upload_lost": "A file that was uploaded is no longer on the server: choose it again.",
     "cost_help": "Kernel that really ran; median of {passes} forward passes ± half the distance "
     "between the quartiles; the most memory one attention call holds; the most the whole pass "

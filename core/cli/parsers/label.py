@@ -34,6 +34,20 @@ def add_parser(commands: "argparse._SubParsersAction") -> None:
     command.add_argument(
         "--batch", type=int, default=PICTURES_AT_A_TIME, help="at a time (default %(default)s)"
     )
+    command.add_argument(
+        "--least-cosine", type=float, metavar="C",
+        help="call a picture 'none of these' whose best label has less; a label that begins with "
+        "'-', such as '-a blank page', does so where it fits best",
+    )  # fmt: skip
+    command.add_argument(
+        "--into", type=Path, metavar="FOLDER", help="sort the pictures into a folder a label, there"
+    )
+    command.add_argument(
+        "--link", choices=("hard", "symbolic"), help="with --into: link, in place of copying"
+    )
+    command.add_argument(
+        "--dry-run", action="store_true", help="say what would be done, and write nothing"
+    )
     command.add_argument("--top", type=int, default=5, help="labels a picture (default 5)")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
     command.add_argument("--precision", default="float32", help="float32, bfloat16 or float16")

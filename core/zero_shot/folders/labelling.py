@@ -1,5 +1,6 @@
 """Labelling: the first labels of every picture of a folder, or all its pictures ranked by words."""
 
+import csv
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,12 @@ from torch import Tensor
 
 from core.errors import InputError
 from core.models.clip.model import PICTURES, ClipModel
+from core.picture.files.csv_cells import unguarded
 from core.zero_shot.encodings import Encodings
 from core.zero_shot.folders.pictures import Encoded, encoded, name_in, pictures_in
-from core.zero_shot.folders.resumable_table import Table
+from core.zero_shot.folders.resumable_table import ERROR, Table
 from core.zero_shot.labels.templates import TEMPLATES
+from core.zero_shot.none_of_these import decided
 from core.zero_shot.scores import Scores, label_vectors, score
 from core.zero_shot.table import number, settings_of
 
@@ -35,6 +38,7 @@ class Job:
     mechanism: str | None = None
     batch: int = PICTURES
     top: int = 5  # labels a picture
+    least_cosine: float | None = None  # below it a picture is none of these
 
     def __post_init__(self) -> None:
         """Refuse numbers below 1.
@@ -89,6 +93,22 @@ def label_folder(
     return Summary(read, len(paths) - len(missing), failed)
 
 
+def labelled(job: Job) -> Iterator[tuple[Path, str]]:
+    """The pictures of a table that was written, and what each is called; bad files are left out.
+
+    Raises:
+        InputError: if there is no such table.
+    """
+    try:
+        with job.out.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except OSError as error:
+        raise InputError(f"'{job.out}' cannot be read: {error.strerror}.") from error
+    for row in rows:
+        if not row[ERROR]:
+            yield job.folder / unguarded(row["file"]), unguarded(row["decision"])
+
+
 def rank_folder(model: ClipModel, job: Job, words: str, on_share: Tell | None = None) -> Summary:
     """Write the pictures of the folder, the nearest to the words first and bad files last.
 
@@ -124,11 +144,13 @@ def rank_folder(model: ClipModel, job: Job, words: str, on_share: Tell | None = 
 
 def _label_table(model: ClipModel, job: Job, labels: Sequence[str]) -> Table:
     ranks = range(1, min(job.top, len(labels)) + 1)
-    firsts = [f"{what}_{rank}" for rank in ranks for what in ("label", "cosine", "probability")]
+    firsts = ["decision"]
+    firsts += [f"{what}_{rank}" for rank in ranks for what in ("label", "cosine", "probability")]
     settings = {
         **_settings(model, job),
         "probability": settings_of(model, job.mechanism, job.templates).probability(),
         "labels": _short(labels, "labels"),
+        "least_cosine": "" if job.least_cosine is None else f"{job.least_cosine:g}",
     }
     return Table(job.out, (*firsts, "cosine_margin", "probability_margin"), settings)
 
@@ -148,16 +170,16 @@ def _label_rows(
             torch.stack(vectors), per_template, labels=labels, templates=job.templates,
             scale=model.scale, bias=model.bias, sigmoid=model.sigmoid,
         )  # fmt: skip
-        scored = _results(scores, job.top)
+        scored = _results(scores, job)
     for found in group:
         yield table.row(found.name, [] if found.vector is None else next(scored), found.error)
 
 
-def _results(scores: Scores, top: int) -> Iterator[list[object]]:
-    """For each picture its first labels with their scores, and the first one's margins."""
-    margin = scores.margin
-    for picture, order in enumerate(scores.best(top).tolist()):
-        cells: list[object] = []
+def _results(scores: Scores, job: Job) -> Iterator[list[object]]:
+    """For each picture what it is called, its first labels with their scores, and the margins."""
+    margin, called = scores.margin, decided(scores, job.least_cosine)
+    for picture, order in enumerate(scores.best(job.top).tolist()):
+        cells: list[object] = [called[picture]]
         for label in order:
             cells += [scores.labels[label], number(scores.cosine[picture, label])]
             cells.append(_cell(scores.probability, (picture, label)))

@@ -13,6 +13,7 @@ from core.errors import InputError
 from core.models.text.tokens import valid_unicode
 
 SLOT = "{}"
+NEGATIVE = re.compile(r"-\s*(?=[^\W\d_])")  # '-5' is a number
 WORDS = "an?|the|some|my|your|his|her|its|our|their|this|that|these|those|no|two|three|many"
 ARTICLE = re.compile(rf"(?:{WORDS})\s+\S", re.IGNORECASE)
 TEMPLATE_ARTICLE = re.compile(r"\b(?:an?|the|my)\s+\{\}", re.IGNORECASE)
@@ -52,14 +53,20 @@ def fill(template: str, label: str) -> str:
     A label that brings its article, 'a cup of coffee', takes the place of the template's: 'a photo
     of a cup of coffee', not 'of a a cup'.
     """
+    label = spoken(label)
     if brings_article(label):
         template = TEMPLATE_ARTICLE.sub(SLOT, template, count=1)
     return template.replace(SLOT, label, 1)
 
 
+def spoken(label: str) -> str:
+    """The words of a label as the model reads them; a '-' before them makes it a negative one."""
+    return NEGATIVE.sub("", label, count=1)
+
+
 def brings_article(label: str) -> bool:
     """Does a label begin with a word that stands where a template has its article?"""
-    return ARTICLE.match(label) is not None
+    return ARTICLE.match(spoken(label)) is not None
 
 
 def with_article(labels: Iterable[str], templates: Iterable[str]) -> list[str]:

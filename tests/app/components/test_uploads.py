@@ -13,7 +13,7 @@ def pictures():
     from app.components import gallery
 
     st.session_state["image_upload"] = [DeletedFile("1")]
-    gallery.take_uploads("image")
+    gallery.take_uploads("image", "image_upload")
     assert gallery.gallery().files == {}
 
 

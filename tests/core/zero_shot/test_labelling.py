@@ -54,11 +54,14 @@ def test_every_picture_has_a_row_with_its_first_labels(model, folder):
     found = read(job(folder))
     assert list(found["file"]) == NAMES
     assert list(found.columns) == [
-        "file", "label_1", "cosine_1", "probability_1", "label_2", "cosine_2", "probability_2",
+        "file", "decision",
+        "label_1", "cosine_1", "probability_1", "label_2", "cosine_2", "probability_2",
         "cosine_margin", "probability_margin", "error",
         "folder", "model", "mechanism", "precision", "templates", "probability", "labels",
+        "least_cosine",
     ]  # fmt: skip
-    texts = model.encode_texts([f"a photo of a {label}" for label in LABELS])
+    # The second label brings its article.
+    texts = model.encode_texts(["a photo of a cat", "a photo of a dog, old", "a photo of a sea"])
     cosines = (model.encode_pictures(small.pictures(7)) @ texts.T).numpy()
     order = np.argsort(-cosines, axis=1)
     assert list(found["label_1"]) == [LABELS[index] for index in order[:, 0]]

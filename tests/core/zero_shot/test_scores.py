@@ -11,7 +11,7 @@ from core.zero_shot.labels.templates import TEMPLATES
 from core.zero_shot.scores import label_vectors, score
 from tests.core.zero_shot import small
 
-LABELS = ("a cat", "dogs {wild}", "the sea, at night", "café")
+LABELS = ("cat", "dogs {wild}", "sea, at night", "café")
 
 
 def with_cosines(*cosines):
