@@ -25,16 +25,15 @@ from app.services import memory  # noqa: E402
 
 memory.keep_watch()
 starting.empty()
-chosen = st.navigation(
-    [
-        st.Page("views/text.py", title=say("nav_text"), icon=":material/notes:", default=True),
-        st.Page("views/image.py", title=say("nav_image"), icon=":material/image:"),
-        st.Page("views/clip/clip.py", title=say("nav_clip"), icon=":material/join_inner:"),
-        st.Page("views/lab/lab.py", title=say("nav_lab"), icon=":material/science:"),
-    ],
-    position="top",
-)
+pages = [
+    st.Page("views/text.py", title=say("nav_text"), icon=":material/notes:", default=True),
+    st.Page("views/image.py", title=say("nav_image"), icon=":material/image:"),
+    st.Page("views/clip/clip.py", title=say("nav_clip"), icon=":material/join_inner:"),
+    st.Page("views/lab/lab.py", title=say("nav_lab"), icon=":material/science:"),
+]
+chosen = st.navigation(pages, position="top")
 page.style()
+page.links(pages)
 canvas_script.bring()
 with page.guarded():
     lab = chosen.url_path == "lab"  # it measures all mechanisms, and draws maps of single calls

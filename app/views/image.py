@@ -32,8 +32,9 @@ def facts(result: RunResult) -> None:
         st.caption(say("image_labels", labels=plain(labels)))
 
 
-cost_slot, work_slot = page.header(say("image_title"))
-source, settings = st.columns([3, 1])
+cost_slot, work_slot = page.header(say("image_title"), "image")
+with st.container(key="given"):
+    source, settings = st.columns([3, 1])
 with source:
     gallery.show("image")
     picture = gallery.pick("image")

@@ -85,8 +85,9 @@ def facts(result: RunResult, item: int) -> None:
         st.caption(say("text_next", tokens=plain(tokens)))
 
 
-cost_slot, work_slot = page.header(say("text_title"))
-request = form()
+cost_slot, work_slot = page.header(say("text_title"), "text")
+with st.container(key="given"):
+    request = form()
 costs.leave(request, "text")
 result = progress.attempt(request, runs.runs(), None, work_slot, "text")
 if result is not None:

@@ -65,7 +65,7 @@ def test_a_photo_a_patch_and_the_other_direction(visit, tmp_path):
     expect(page.get_by_text(re.compile("what CLS looks at|what .CLS. looks at"))).to_be_visible()
     here.click_cell("Picture with", 0.5, 0.25)
     expect(chosen).to_be_visible(timeout=PATIENCE)
-    page.get_by_text("is looked at by").click()
+    page.get_by_text("is attended to by").click()
     expect(page.get_by_text(re.compile("what looks at"))).to_be_visible(timeout=PATIENCE)
 
 

@@ -105,7 +105,7 @@ def test_a_map_of_8192_tokens_is_zoomed_into_exact_weights(visit, file, fetched)
     found = np.reshape(told["matrix"]["values"], shape)
     np.testing.assert_allclose(found, wanted, atol=1e-5 + wanted.max() / 65_535)
     # The row of one token, exact over all keys, whatever the map shows.
-    page.get_by_role("spinbutton", name="Token that looks").fill("4711")
+    page.get_by_role("spinbutton", name="Query token").fill("4711")
     page.keyboard.press("Enter")
     expect(page.get_by_text(re.compile("Shaded by what token .4,711"))).to_be_visible(
         timeout=PATIENCE

@@ -166,7 +166,7 @@ def answer(form: Inputs, cost_slot: DeltaGenerator, work_slot: DeltaGenerator) -
             cost(view, cost_slot)
 
 
-slots = page.header(say("clip_title"))
+slots = page.header(say("clip_title"), "clip")
 panel, results = st.columns([1, 3], gap="medium")
 panel.toggle(say("clip_settings"), key="clip_settings")  # shown on narrow screens only
 with results:

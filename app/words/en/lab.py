@@ -78,7 +78,7 @@ WORDS = {
     "{last:,.0f} {unit}: there they cost about the same.",
     "lab_cheaper_always": "{name} is cheaper than {base} at all lengths measured, {shortest:,} to "
     "{longest:,}.",
-    "lab_cheaper_never": "{name} is dearer than {base} at all lengths measured, {shortest:,} to "
+    "lab_cheaper_never": "{name} costs more than {base} at all lengths measured, {shortest:,} to "
     "{longest:,}.",
     "lab_cheaper_same": "{name} and {base} cannot be told apart at {longest:,} {unit}.",
     "lab_cheaper_beyond": "Their fitted curves meet at about {at:,}, where nothing was measured.",
@@ -93,9 +93,9 @@ WORDS = {
     "lab_maps_pooled": " · each cell: the largest weight of {cell} x {cell} positions",
     "lab_map_variation": "total variation {variation:.3f}",
     "lab_map_variation_same": "the same map, total variation 0 to rounding",
-    "lab_maps_hint": "Row looks, column is looked at; one scale for all. Click a row to pin it in "
-    "all maps. Total variation: half of the sum of |weight - softmax weight|, mean of the rows of "
-    "this head.",
+    "lab_maps_hint": "Rows are queries, columns are keys; one scale for all. Click a row to pin it "
+    "in all maps. Total variation: half of the sum of |weight - softmax weight|, mean of the rows "
+    "of this head.",
     "lab_maps_head": "head {head}",
     "lab_maps_downloads": "Download the maps",
     "lab_time_axis": "milliseconds of a forward call",

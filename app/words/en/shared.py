@@ -49,6 +49,25 @@ WORDS = {
     "gallery_refused": "Pictures that could not be read: {count}.",
     "gallery_refused_more": "… and {count} more.",
     "gallery_refused_seen": "Seen",
+    "present": "Present",
+    "present_help": "For a beamer: larger letters, without the sidebar and the choices. It stays "
+    "in the address; this switch is the way back.",
+    "about": "What am I looking at?",
+    "about_close": "Close",
+    "about_text": "A transformer reads text in layers of heads. Each head takes one token, the "
+    "**query**, and spreads a weight of 1 over the tokens it may use, the **keys**. Rows are "
+    "queries, columns are keys; the stronger a cell stands out, the larger its weight. "
+    "[CLS] and [SEP] are marks that the model adds itself.",
+    "about_image": "A vision transformer cuts a picture into **patches**. Each head of each layer "
+    "takes one patch, the **query**, and spreads a weight of 1 over all patches. Click a patch to "
+    "make it the query. Colour is weight. **CLS** is an extra position that stands for the whole "
+    "picture.",
+    "about_clip": "CLIP turns pictures and labels into vectors of one space. The **cosine** says "
+    "how close two of them lie; the **probability** shares 100 % between your labels, so add one "
+    "for everything else. “Why” shows which patches a score comes from.",
+    "about_lab": "Attention can be computed in many ways. Here the same queries, keys and values "
+    "go through each: how long it takes, how much memory, and how far its map is from softmax "
+    "attention, the exact one. **Total variation** 0 is the same map, 1 shares nothing.",
     "upload_lost": "A file that was uploaded is no longer on the server: choose it again.",
     "cost_help": "Kernel that really ran; median of {passes} forward passes ± half the distance "
     "between the quartiles; the most memory one attention call holds; the most the whole pass "

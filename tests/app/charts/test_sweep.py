@@ -79,7 +79,7 @@ def test_between_two_lengths_the_curve_is_a_straight_line_of_logarithms():
         ((0.05, 1.0, 20.0), "Linear is cheaper than Flash up to 1,000 positions (between 1,000 "
          "and 1,000)."),
         ((0.05, 0.5, 5.0), "Linear is cheaper than Flash at all lengths measured, 100 to 10,000."),
-        ((0.2, 2.0, 20.0), "Linear is dearer than Flash at all lengths measured, 100 to 10,000."),
+        ((0.2, 2.0, 20.0), "Linear costs more than Flash at all lengths measured, 100 to 10,000."),
         ((0.1, 1.0, 10.0), "Linear and Flash take turns at being cheaper from 100 to 10,000"),
     ],
 )  # fmt: skip
@@ -91,7 +91,7 @@ def test_who_is_cheaper_in_words(linear, told):
 def test_beyond_what_was_measured_is_said_to_be_so():
     (sentence,) = crossovers.sentences(results((20.0, 200.0, 2_000.0), (0.1, 10.0, 1_000.0)))
     assert sentence == (
-        "Linear is dearer than Flash at all lengths measured, 100 to 10,000. Their fitted curves "
+        "Linear costs more than Flash at all lengths measured, 100 to 10,000. Their fitted curves "
         "meet at about 20,000, where nothing was measured."
     )
 

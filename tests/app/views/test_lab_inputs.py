@@ -54,7 +54,7 @@ def test_a_sentence_is_read_estimated_measured_and_shown_as_maps(lab):
     assert not page.exception
     running = page.session_state["lab_state"].job
     assert (running.sweep.plan.origin.layer, running.sweep.plan.origin.label) == (2, TEXT)
-    assert page.markdown[0].value.startswith("**On your sentence, 10 tokens, on this CPU")
+    assert page.markdown[1].value.startswith("**On your sentence, 10 tokens, on this CPU")
     told = captions(page)
     assert f"minilm, layer 2, 10 positions: {TEXT}" in told
     assert "total variation 0." in told
@@ -69,7 +69,7 @@ def test_a_picture_is_looked_at(lab):
     plan = page.session_state["lab_state"].job.sweep.plan
     assert plan.origin.kind == "picture"
     assert (plan.heads, plan.dim, plan.lengths) == (6, 64, (926,))
-    assert page.markdown[0].value.startswith("**On your picture, 926 positions")
+    assert page.markdown[1].value.startswith("**On your picture, 926 positions")
     assert say("lab_maps_pooled", cell=4) in captions(page)
 
 

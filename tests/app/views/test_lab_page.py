@@ -51,7 +51,7 @@ def test_a_sweep_ends_in_a_verdict_curves_and_a_table(lab):
     page.run()
     assert not page.exception
     assert not page.warning
-    assert page.markdown[0].value.startswith("**At 512 tokens on this CPU")
+    assert page.markdown[1].value.startswith("**At 512 tokens on this CPU")
     assert len(page.get("plotly_chart")) == 2
     table = page.dataframe[0].value
     assert list(table[say("lab_mechanism")]) == ["Flash", "Linear"]

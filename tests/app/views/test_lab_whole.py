@@ -84,7 +84,7 @@ def test_the_first_visit_ends_in_a_verdict_a_table_and_a_picture(whole):
     )  # the sweep of the other section did not start
     test = done(test)
     assert not test.warning
-    assert test.markdown[0].value.startswith("**In all layers of minilm, at ")
+    assert test.markdown[1].value.startswith("**In all layers of minilm, at ")
     table = test.dataframe[0].value
     assert table[say("lab_whole_mechanism")][0] == say("lab_whole_own")
     cosines = dict(

@@ -1,13 +1,13 @@
 // Every word that the canvas shows, by key. English stands in where data.words lacks a key.
 
 const ENGLISH = {
-  axis_query: "looks",
-  axis_key: "is looked at",
+  axis_query: "queries",
+  axis_key: "keys",
   cell: "“{query}” looks at “{key}”: {value}",
   cell_masked: "“{query}” may not look at “{key}”",
   cell_no_key: "“{query}” has no allowed key",
-  map_label: "Attention map, {rows} rows that look by {columns} columns looked at",
-  map_hint: "Row looks, column is looked at. Click a row to pin it, Esc lets go.",
+  map_label: "Attention map, {rows} queries down by {columns} keys across",
+  map_hint: "Rows are queries, columns are keys. Click a row to pin it, press Esc to unpin it.",
   cell_positions: "query {q}, key {k}",
   zoom_shown: "Queries {q}, keys {k}",
   zoom_coming: "coming …",
@@ -25,8 +25,8 @@ const ENGLISH = {
   excerpt_gap: "… {count} tokens, together {weight} …",
   excerpt_token: "token {position}: {value}",
   excerpt_hint: "Shaded by what token {position}, “{query}”, looks at over all keys, exactly.",
-  arcs_label: "Lines from {rows} tokens that look to {columns} tokens looked at",
-  arcs_hint: "Left looks, right is looked at. Click a token to pin it, Esc lets go.",
+  arcs_label: "Lines from {rows} queries to {columns} keys",
+  arcs_hint: "Queries on the left, keys on the right. Click a token to pin it, press Esc to unpin it.",
   arcs_strongest: "The {count} strongest lines are drawn.",
   pinned: "Pinned: “{query}”",
   unpinned: "No row is pinned.",

@@ -1,4 +1,4 @@
-// The map of one head, token by token: hover tells, click or Enter pins a row, Esc lets go.
+// The map of one head, token by token: hover tells, click or Enter pins a row, Esc unpins it.
 
 function mountMap(frame) {
   const stage = openStage();
@@ -29,6 +29,15 @@ async function updateMap(frame, view) {
   view.caption.textContent = phrase(frame, frame.data.region ? "zoom_hint" : "map_hint");
   await updateZoom(frame, view);
   view.draw();
+  comeIntoView(frame, view);
+}
+
+// On a phone the heads stand above the map: who taps one wants to see the map.
+function comeIntoView(frame, view) {
+  const head = JSON.stringify(frame.data.selected ?? null);
+  if (view.head !== undefined && view.head !== head && window.innerWidth <= 640)
+    frame.root.scrollIntoView({ behavior: "smooth", block: "nearest" });
+  view.head = head;
 }
 
 function drawMap(frame, view) {

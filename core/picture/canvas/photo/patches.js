@@ -44,6 +44,7 @@ async function updatePatches(frame, view) {
   if (frame.data !== data) return;
   view.rows = rows;
   view.asked = null;
+  forgetOldHover(frame, view);
   const [layers, heads] = rows.shape;
   const selected = JSON.stringify(data.selected);
   if (view.sent !== selected) view.marks.chosen = data.selected ?? view.marks.chosen;
@@ -60,6 +61,16 @@ async function updatePatches(frame, view) {
   view.hints[0].textContent = phrase(frame, "photo_hint");
   view.hints[1].textContent = phrase(frame, "thumbs_hint");
   view.draw();
+}
+
+// What was told of the query before is not true of this one; on touch nothing moves to correct it.
+function forgetOldHover(frame, view) {
+  const about = JSON.stringify([frame.data.query, frame.data.direction, frame.data.run]);
+  if (view.about !== undefined && view.about !== about) {
+    view.hovered = null;
+    hideTip(frame);
+  }
+  view.about = about;
 }
 
 function pickPatchesHead(frame, view, head) {
