@@ -25,7 +25,7 @@ class HeadPanel:
     def name(self) -> str:
         """What the views of one sentence, shown in one way, call themselves to find each other."""
         choice = self.choice
-        parts = (choice.item, choice.group, choice.hide_special, choice.by_word)
+        parts = (choice.item, choice.group, choice.hide_special, choice.by_word, choice.leave_first)
         return "-".join(str(part) for part in (self.result.request.name, *parts))
 
     @property

@@ -58,6 +58,7 @@ def form() -> RunRequest:
         )
         with settings:
             model = pickers.model_picker("text", "text")
+            pickers.chooser("text_split", ("lines", "one"), "text_split", "text_split_")
             if st.form_submit_button(say("run"), type="primary", key="text_run", width="stretch"):
                 progress.start_again("text")
                 files.leave_if_typed("text")
@@ -65,6 +66,8 @@ def form() -> RunRequest:
     attached = files.attached("text")
     if attached is not None:
         return sidebar.run_request(model, (attached.text,))
+    if st.session_state.get("text_split") == "one":
+        return sidebar.run_request(model, (text,))
     lines = tuple(line for line in text.splitlines() if line.strip())
     return sidebar.run_request(model, lines or (text,))
 

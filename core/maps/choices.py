@@ -19,8 +19,14 @@ class Choice:
     item: int = 0  # which sentence of a batch
     hide_special: bool = False
     by_word: bool = False
+    leave_first: bool = False  # without the first token, where many heads of a decoder rest
     reduce: Pooling = "max"  # what a cell of a pooled map holds
     region: Region | None = None  # of a long text; None is all of it
+
+    @property
+    def changes_map(self) -> bool:
+        """Is the map shown another one than the head's own?"""
+        return self.hide_special or self.by_word or self.leave_first
 
 
 @dataclass(frozen=True)

@@ -59,13 +59,12 @@ def mosaic_view(
     """Every head of a group, each pooled to at most size x size cells by its largest weight."""
     group = run.prepared.groups[choice.group]
     ranges = own_ranges(group, choice.item)
-    optional = choice.hide_special or choice.by_word
     layers = []
     for layer, index in enumerate(group.calls):
         call = run.trace.calls[index]
         heads = [
             largest_in_cells(head_view(run, replace(choice, layer=layer, head=head)).weights, size)
-            if optional
+            if choice.changes_map
             else _array(maps.pooled(call, head, size, "max", choice.item, **ranges))
             for head in range(call.heads)
         ]
@@ -198,8 +197,8 @@ def _region_view(run: Run, choice: Choice, exact_up_to: int) -> HeadView:
         sides = {"q_range": there.q, "k_range": there.k}
         weights = maps.pooled(call, choice.head, EXACT_UP_TO, choice.reduce, choice.item, **sides)
     note = where.note(choice.reduce)
-    if choice.hide_special or choice.by_word:
-        note += "; too long to hide special tokens or to join words"
+    if choice.changes_map:
+        note += "; too long to leave out tokens or to join words"
     return HeadView(
         _array(weights),
         allowed_in_cells(call, choice.head, choice.item, there, where.cells),
@@ -213,13 +212,14 @@ def _region_view(run: Run, choice: Choice, exact_up_to: int) -> HeadView:
 def _options(view: HeadView, choice: Choice) -> HeadView:
     """Special tokens hidden and words joined, as asked; the note says what was done."""
     weights, allowed, queries, keys = view.weights, view.allowed, view.queries, view.keys
-    notes = []
-    if choice.hide_special:
-        keep_q, keep_k = _not_special(queries), _not_special(keys)
+    notes = ["special tokens hidden"] if choice.hide_special else []
+    notes += [f"without the first token, {keys[0].label}"] if choice.leave_first else []
+    if notes:
+        notes[-1] += ", rows renormalised"
+        keep_q, keep_k = (_kept(side, choice) for side in (queries, keys))
         weights = without(weights, keep_q, keep_k)
         allowed = None if allowed is None else allowed[np.ix_(keep_q, keep_k)]
         queries, keys = tuple(compress(queries, keep_q)), tuple(compress(keys, keep_k))
-        notes.append("special tokens hidden, rows renormalised")
     if choice.by_word:
         weights, by_query, by_key = words_view(weights, queries, keys)
         if allowed is not None:
@@ -229,14 +229,15 @@ def _options(view: HeadView, choice: Choice) -> HeadView:
     return HeadView(weights, allowed, queries, keys, "; ".join(notes))
 
 
-def _not_special(positions: tuple[Position, ...]) -> Bool[np.ndarray, " position"]:
-    """The positions that stay; all of them where a decoder has read its start token only."""
-    keep = np.array([not position.special for position in positions])
+def _kept(positions: tuple[Position, ...], choice: Choice) -> Bool[np.ndarray, " position"]:
+    """The positions that stay; all of them where none would."""
+    keep = np.array([not (choice.hide_special and each.special) for each in positions])
+    keep[0] &= not choice.leave_first
     return keep if keep.any() else ~keep
 
 
 def own_ranges(group: Group, item: int) -> dict[str, tuple[int, int]]:
-    """Where a sentence of a padded batch lies among the queries and keys."""
+    """Where a sentence of a padded batch lies among queries and keys."""
     first_q = group.first_query[item] if group.first_query else 0
     first_k = group.first_key[item] if group.first_key else 0
     return {

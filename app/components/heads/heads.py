@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.components import canvas, sidebar
 from app.components import page as components_page
@@ -106,16 +107,26 @@ def options(result: RunResult, item: int, page: str) -> Choice:
         choice = Choice(group, layer, head, item)
         if head_view.is_long(result.run, choice):
             return long_map.settings(result, choice, page)
-        hide = left.toggle(
-            say("hide_special"),
-            key=f"{page}_hide",
-            persist_state="session",
-            help=say("hide_special_help"),
-        )
-        words = right.toggle(
-            say("by_word"), key=f"{page}_words", persist_state="session", help=say("by_word_help")
-        )
-    return replace(choice, hide_special=hide, by_word=words)
+        return replace(choice, **leaving_out(result, choice, page, left, right))
+
+
+def leaving_out(
+    result: RunResult, choice: Choice, page: str, left: DeltaGenerator, right: DeltaGenerator
+) -> dict[str, bool]:
+    """What is left out of the map, and whether words are joined."""
+    keep, keys = {"persist_state": "session"}, result.run.prepared.groups[choice.group].keys
+    special = any(position.special for position in keys[choice.item])
+    hide = left.toggle(
+        say("hide_special"), key=f"{page}_hide", disabled=not special,
+        help=say("hide_special_help" if special else "hide_special_none"), **keep,
+    )  # fmt: skip
+    words = right.toggle(say("by_word"), key=f"{page}_words", help=say("by_word_help"), **keep)
+    leave = bool(result.run.output.predictions) and left.toggle(  # a decoder's
+        say("leave_first"), key=f"{page}_leave_first", help=say("leave_first_help"), **keep
+    )
+    if not special:
+        right.caption(say("hide_special_none"))
+    return {"hide_special": hide and special, "by_word": words, "leave_first": leave}
 
 
 def start_at(model: str, page: str) -> None:

@@ -24,7 +24,9 @@ def show(panel: HeadPanel) -> None:
     result, choice, page = panel.result, panel.choice, panel.page
     long = head_view.is_long(result.run, choice)
     if long:
-        choice = replace(choice, hide_special=False, by_word=False)  # as the large map says
+        choice = replace(
+            choice, hide_special=False, by_word=False, leave_first=False
+        )  # as the large map says
     request = runs.mosaic_request(result, choice)
     if long and runs.mosaics().find(request) is None:
         cancelled = panel.state.drawing_cancelled == result.request

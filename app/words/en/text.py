@@ -2,8 +2,12 @@
 
 WORDS = {
     "text_title": "Text: what does each token look at?",
-    "text_label": "Your sentences, one a line",
-    "text_help": "Several lines become one padded batch; you choose the sentence to look at.",
+    "text_label": "Your text",
+    "text_help": "A sentence a line: several become one padded batch, and you choose the one to "
+    "look at. One text: line ends are read too, as in a function or a paragraph.",
+    "text_split": "Lines are",
+    "text_split_lines": "a sentence each",
+    "text_split_one": "one text",
     "sample_it": "What is 'it'?",
     "sample_bank": "Two banks",
     "sample_capital": "A capital",
@@ -32,6 +36,11 @@ WORDS = {
     "form_table": "table",
     "hide_special": "Hide special tokens",
     "hide_special_help": "Leaves out CLS, SEP and the like; each row is divided by what is left.",
+    "hide_special_none": "This model adds no special tokens to this text.",
+    "leave_first": "Leave out the first token",
+    "leave_first_help": "Many heads of a decoder rest on the first token, whatever it is (an "
+    "attention sink), and hide what else they do. Its column and row are left out, and each row is "
+    "divided by what is left.",
     "by_word": "Whole words",
     "by_word_help": "Adds the key columns of a word and averages its query rows.",
     "options": "Layer, head, words",

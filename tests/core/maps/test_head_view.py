@@ -170,7 +170,7 @@ def test_beyond_512_positions_a_cell_of_a_window_is_open_where_any_of_it_is():
 def test_beyond_512_positions_options_that_do_not_apply_are_said(long_run):
     view = head_view(long_run, Choice(by_word=True))
     assert view.weights.shape == (344, 344)
-    assert view.note.endswith("too long to hide special tokens or to join words")
+    assert view.note.endswith("too long to leave out tokens or to join words")
 
 
 def test_a_long_sentence_of_a_batch_is_pooled_without_its_padding():
@@ -217,3 +217,15 @@ def test_a_layer_or_head_that_is_not_there_is_refused(single, layer, head, said)
     for style in (call_of, head_view):
         with pytest.raises(ValueError, match=said):
             style(single, Choice(layer=layer, head=head))
+
+
+def test_without_the_first_token_each_row_is_divided_by_what_is_left():
+    run = TextModel(seeded(hf.BertModel, bert_config()), bert_tokenizer(), "tiny").run(LONG)
+    whole = head_view(run, Choice(layer=1, head=2))
+    left = head_view(run, Choice(layer=1, head=2, leave_first=True))
+    kept = whole.weights[1:, 1:]
+    np.testing.assert_allclose(left.weights, kept / kept.sum(axis=1, keepdims=True), atol=1e-6)
+    assert left.keys == whole.keys[1:]
+    assert left.note == f"without the first token, {whole.keys[0].label}, rows renormalised"
+    mosaic = mosaic_view(run, Choice(leave_first=True))
+    np.testing.assert_allclose(mosaic[1, 2], left.weights, atol=1e-6)
