@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 
 from app.components.state import PageState, state_of
-from app.services.requests import digest
 from app.services.runs import RunResult
 from core.maps.head_view import Choice, HeadView
-from core.picture.canvas.scene import labels
 from core.picture.canvas.views import CanvasStyle
 from core.types import Position
 
@@ -27,11 +25,6 @@ class HeadPanel:
         choice = self.choice
         parts = (choice.item, choice.group, choice.hide_special, choice.by_word, choice.leave_first)
         return "-".join(str(part) for part in (self.result.request.name, *parts))
-
-    @property
-    def tokens(self) -> str:
-        """A short name of the text and the tokens of its rows, whatever the mechanism."""
-        return digest((self.result.request.input_name, labels(self.view.queries)))
 
     @property
     def state(self) -> PageState:

@@ -55,10 +55,10 @@ class FileState:
 
 
 class Pin(NamedTuple):
-    """A pinned row, and the digest of the text and the tokens that it belongs to."""
+    """A pinned token: it stays pinned in every map that has it, whatever the model or sentence."""
 
-    tokens: str
-    row: int | None
+    token: str | None  # without the signs by which tokenizers mark spaces; None: nothing is pinned
+    place: int = 0  # among the tokens that read alike, from 0
 
 
 @dataclass

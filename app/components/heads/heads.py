@@ -18,6 +18,7 @@ from app.words import plain, say
 from core.maps import head_view
 from core.maps.head_view import Choice
 from core.models import MODELS
+from core.models.text.labels import CONTINUES, SPACE
 from core.picture.canvas.scene import head_scene, labels, sentence_scenes
 
 MANY = 8  # sentences up to which each has a button of its own
@@ -173,17 +174,28 @@ def show_head(panel: HeadPanel, pin: str | None) -> None:
 
 
 def pinned(panel: HeadPanel, pin: str | None) -> int | None:
-    """The row that the visitor pinned in this text, whatever the mechanism; at first, `pin`."""
-    last, names = panel.state.heads.pin, labels(panel.view.queries)
-    if last is not None and last.tokens == panel.tokens:
-        return last.row
-    return names.index(pin) if pin in names else None
+    """The row of the token that the visitor pinned, where this map has it; at first, `pin`'s."""
+    last = panel.state.heads.pin or (pin and Pin(pin))
+    if not last or last.token is None:
+        return None
+    names = [bare(label) for label in labels(panel.view.queries)]
+    rows = [row for row, name in enumerate(names) if name == last.token]
+    return rows[min(last.place, len(rows) - 1)] if rows else None
 
 
 def remember_pin(panel: HeadPanel) -> None:
-    """Remember the pinned row, so that it outlives a change of mechanism."""
+    """Remember the pinned token, so that it outlives a change of mechanism, model or sentence."""
     row = canvas.row_of(st.session_state[f"{panel.page}_map"].row)
-    panel.state.heads.pin = Pin(panel.tokens, row)
+    names = [bare(label) for label in labels(panel.view.queries)]
+    if row is None or row >= len(names):
+        panel.state.heads.pin = Pin(None)
+        return
+    panel.state.heads.pin = Pin(names[row], names[:row].count(names[row]))
+
+
+def bare(label: str) -> str:
+    """A token's label without the signs of its tokenizer: spaces and 'goes on'."""
+    return label.replace(SPACE, "").removeprefix(CONTINUES) or label
 
 
 def shared_key(panel: HeadPanel) -> str:

@@ -2,7 +2,7 @@
 
 WORDS = {
     "text_title": "Text: what does each token look at?",
-    "text_label": "Your text",
+    "text_label": "Your sentences or your text",
     "text_help": "A sentence a line: several become one padded batch, and you choose the one to "
     "look at. One text: line ends are read too, as in a function or a paragraph.",
     "text_split": "Lines are",
