@@ -79,7 +79,8 @@ def _far_out(
     if visible is not None:
         ever = visible[(None,) * (4 - visible.ndim)].any(dim=-2)[..., None]
         of_keys = of_keys.masked_fill(~ever, -torch.inf)
-    top = of_keys.amax(dim=-2, keepdim=True).clamp(min=torch.finfo(key.dtype).min)
+    top = of_keys.amax(dim=-2, keepdim=True)
+    top = top.masked_fill(top == -torch.inf, 0)  # no key at all
     products = relative(query, query.amax(dim=-1, keepdim=True)) @ relative(key, top).mT
     products = _visible_only(products, visible)
     sums = products.sum(dim=-1, keepdim=True)
@@ -100,8 +101,9 @@ def _visible_only(products: Tensor, visible: Bool[Tensor, "..."] | None) -> Tens
 
 
 def relative(x: Float[Tensor, "*axes"], top: Float[Tensor, "*rows"]) -> Float[Tensor, "*axes"]:
-    """The feature map as a share of phi(top), where that is below 1."""
-    return (x.clamp(max=0) - top.clamp(max=0)).exp() + x.relu()
+    """The feature map as a share of phi(top), where that is below 1; what is above it counts 1."""
+    low = top.clamp(max=0)
+    return (torch.minimum(x, low) - low).exp() + x.relu()
 
 
 def log_feature_map(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
