@@ -9,8 +9,8 @@ are others.
 `scale` is accepted because every caller has one, and has no part in this: it is the temperature of
 a softmax, and the published feature map takes queries and keys as they come.
 
-phi of -52 is 2.6e-23, and two of them multiply to nothing in float32. Rows whose sum is so small
-are made again from features that are taken relative to the row's and the keys' largest.
+Two phi of -52 multiply to nothing in float32: rows whose sum is so small are made again, from
+features relative to the largest of the row and of the keys.
 """
 
 from dataclasses import replace
@@ -60,7 +60,9 @@ def weights(inputs: AttentionInputs) -> Float[Tensor, "batch head q k"]:
     query = inputs.query.to(inputs.exact)
     key = expand_kv_heads(inputs.key, inputs.query.shape[1]).to(inputs.exact)
     visible = hiding_limits("linear", inputs)
-    products = _visible_only(feature_map(query) @ feature_map(key).mT, visible)
+    products = feature_map(query) @ feature_map(key).mT
+    if visible is not None:
+        products = products.masked_fill(~visible, 0)
     sums = products.sum(dim=-1, keepdim=True)
     if not products.numel() or not bool((sums < WEAK).any()):
         return normalised(products, sums)
@@ -82,7 +84,8 @@ def _far_out(
     top = of_keys.amax(dim=-2, keepdim=True)
     top = top.masked_fill(top == -torch.inf, 0)  # no key at all
     products = relative(query, query.amax(dim=-1, keepdim=True)) @ relative(key, top).mT
-    products = _visible_only(products, visible)
+    if visible is not None:
+        products = products.masked_fill(~visible, 0)
     sums = products.sum(dim=-1, keepdim=True)
     result = normalised(products, sums)
     # Rows whose own keys are far below the largest one: a sum over the features, row by row.
@@ -96,14 +99,9 @@ def _far_out(
     return result
 
 
-def _visible_only(products: Tensor, visible: Bool[Tensor, "..."] | None) -> Tensor:
-    return products if visible is None else products.masked_fill(~visible, 0)
-
-
 def relative(x: Float[Tensor, "*axes"], top: Float[Tensor, "*rows"]) -> Float[Tensor, "*axes"]:
     """The feature map as a share of phi(top), where that is below 1; what is above it counts 1."""
-    low = top.clamp(max=0)
-    return (torch.minimum(x, low) - low).exp() + x.relu()
+    return (torch.minimum(x, low := top.clamp(max=0)) - low).exp() + x.relu()
 
 
 def log_feature_map(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
