@@ -61,6 +61,7 @@ def opened(visit: Callable[..., Visit], **how: int | str) -> Visit:
     return here
 
 
+@pytest.mark.slow
 def test_a_sweep_grows_is_cancelled_and_runs_again_on_a_sentence(visit):
     lab = opened(visit)
     page = lab.page
@@ -97,6 +98,7 @@ def test_a_sweep_grows_is_cancelled_and_runs_again_on_a_sentence(visit):
     assert gone()
 
 
+@pytest.mark.slow
 def test_a_reload_in_the_middle_ends_the_process(visit):
     page = opened(visit).page
     open_sizes(page)
@@ -114,7 +116,11 @@ def test_a_reload_in_the_middle_ends_the_process(visit):
 
 @pytest.mark.parametrize(
     ("width", "scheme"),
-    [(1280, "dark"), (390, "light"), pytest.param(390, "dark", marks=pytest.mark.slow)],
+    [
+        pytest.param(1280, "dark", marks=pytest.mark.slow),
+        (390, "light"),
+        pytest.param(390, "dark", marks=pytest.mark.slow),
+    ],
 )
 def test_nothing_scrolls_sideways(visit, width, scheme):
     here = opened(visit, width=width, scheme=scheme)

@@ -126,7 +126,7 @@ def _sizes(own: bool) -> dict[str, int | bool | float]:
     """The fields of the plan that seldom change; those of a model's own call are not asked."""
     keep = {"persist_state": "session"}
     numbers = {"heads": 8, "kv_heads": 0, "dim": 64, "batch": 1, "seed": 0} if not own else {}
-    numbers |= {"rounds": 11, "threads": torch.get_num_threads(), "most_seconds": 600}
+    numbers |= {"rounds": 7, "threads": torch.get_num_threads(), "most_seconds": 600}
     helps = {"rounds", "threads", "most_seconds", "kv_heads"}
     found: dict[str, int | bool | float] = {}
     with st.expander(say("lab_sizes")):
