@@ -9,6 +9,8 @@ import torch
 from core.bench.bars import plain
 from core.bench.bars.plain import Compared, compare, here
 
+MORE = 3  # times
+
 
 def test_the_plain_process_imports_nothing_of_the_bench():
     asked = "\nassert not [name for name in sys.modules if name.startswith('core.bench')]"
@@ -32,8 +34,11 @@ def test_each_mechanism_takes_what_a_plain_process_takes(name):
     torch.set_num_threads(2)
     for found in compare(name):
         sys.stdout.write(f"{found.line()}\n")
-        if not found.held:  # a neighbour may have been busy: more processes of both
+        for _ in range(MORE):
+            if found.held:
+                break
+            # A neighbour may have been busy: more processes of both, and the medians of all.
             more = compare(name, (found.length,), processes=4)[0]
             found = Compared(name, found.length, found.ours + more.ours, found.plain + more.plain)
-            sys.stdout.write(f"once more: {found.line()}\n")
+            sys.stdout.write(f"{found.line()}\n")
         assert found.held
