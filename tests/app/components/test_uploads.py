@@ -50,8 +50,19 @@ def labels():
     assert "clip_labels" not in st.session_state
 
 
-@pytest.mark.parametrize("script", [pictures, photo, text, labels], ids=lambda s: s.__name__)
+def saved():
+    from unittest.mock import patch
+
+    from streamlit.runtime.uploaded_file_manager import DeletedFile
+
+    from app.views.lab.sweep import results
+
+    with patch.object(results.st, "file_uploader", return_value=DeletedFile("1")):
+        assert results.saved_run() is None
+
+
+@pytest.mark.parametrize("script", [pictures, photo, text, labels, saved], ids=lambda s: s.__name__)
 def test_a_lost_upload_is_told(script):
-    page = AppTest.from_function(script).run()
+    page = AppTest.from_function(script, default_timeout=120).run()  # imports, when alone
     assert not page.exception
     assert [each.value for each in page.warning] == [say("upload_lost")]

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.charts import dots, sweep
 from app.components.downloads import buttons
+from app.components.uploads import present
 from app.views.lab.sweep import crossovers as sweep_crossovers
 from app.views.lab.sweep import table
 from app.words import plain, say
@@ -74,10 +75,11 @@ def numbers(results: Results) -> None:
 def saved_run() -> Results | None:
     """A run that was saved before, by the visitor's file; None, and one sentence, if it is none."""
     with st.expander(say("lab_before")):
-        file = st.file_uploader(
+        upload = st.file_uploader(
             say("lab_before_label"), "json", key="lab_before", help=say("lab_before_help"),
             label_visibility="collapsed",
         )  # fmt: skip
+        file = present(upload)
         if file is None:
             st.caption(say("lab_before_help"))
             return None
