@@ -4,6 +4,8 @@ Weights that were damaged on the disk, and a precision that is too small, otherw
 of nothing.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -42,6 +44,19 @@ def require_finite(name: str, trace: Trace, prepared: Prepared, output: Output) 
                     raise InputError(_sentence(name, f"the {what} of {_place(group, layer)}"))
     if not _is_finite(output.embedding):
         raise InputError(_sentence(name, "the output of its last layer"))
+    likely = (each.probability for item in output.predictions for each in item)
+    if not all(map(math.isfinite, likely)):
+        raise InputError(_sentence(name, "the probabilities, which its output head gives"))
+
+
+def require_finite_scores(name: str, scale: float, bias: float | None) -> None:
+    """Refuse what would make every probability of a CLIP model nothing.
+
+    Raises:
+        InputError: if the scale or the bias is not finite.
+    """
+    if not math.isfinite(scale) or not math.isfinite(bias or 0.0):
+        raise InputError(_sentence(name, "the scale and bias of its scores"))
 
 
 def require_finite_vectors(name: str, vectors: Tensor) -> None:

@@ -24,7 +24,7 @@ from core.models.clip.facts import facts
 from core.models.clip.image_tower import ImageTower
 from core.models.clip.reading import Reading
 from core.models.clip.text_tower import TextTower
-from core.models.finite import require_finite_vectors
+from core.models.finite import require_finite_scores, require_finite_vectors
 from core.models.model import memory_explained
 from core.models.text.tokens import valid_unicode
 from core.models.vision.images import Picture
@@ -61,7 +61,8 @@ class ClipModel:
             dtype: what it shall compute in.
 
         Raises:
-            InputError: if one of its parts is of a kind that is not known here.
+            InputError: if one of its parts is of a kind that is not known here, or what its cosines
+                are multiplied by is no number.
         """
         if preprocess is None:
             preprocess = PreprocessCfg(**module.visual.preprocess_cfg)
@@ -70,6 +71,7 @@ class ClipModel:
         reading = Reading(tokenizer, name)
         width = textual.width(textual.text_part(module, name))
         self.facts = facts(module, preprocess, reading.context, width)
+        require_finite_scores(name, self.facts.scale, self.facts.bias)
         self.module = module.to(self.device, dtype).eval().requires_grad_(False)
         own = (self.module, name, self.title, self.device, dtype)
         with memory_explained(name):

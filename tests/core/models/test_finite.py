@@ -2,10 +2,14 @@
 
 import pytest
 import torch
+from open_clip import SimpleTokenizer
+from open_clip.transform import PreprocessCfg
 
 from core.__main__ import main
 from core.errors import InputError
+from core.models.clip.model import ClipModel
 from tests.core.models.test_models import bert
+from tests.core.models.text.tiny_text import decoder
 from tests.core.zero_shot import small
 
 
@@ -32,6 +36,22 @@ def test_the_output_is_looked_at_too():
     damaged(model.module.encoder.layer[2].output.dense.weight)
     with pytest.raises(InputError, match="in the output of its last layer"):
         model.run("the cat sat")
+
+
+def test_an_output_head_alone():
+    model = decoder("llama")
+    assert model.run("the cat sat").output.predictions[0]
+    damaged(model.module.lm_head.weight)
+    with pytest.raises(InputError, match="in the probabilities, which its output head gives"):
+        model.run("the cat sat")
+
+
+@pytest.mark.parametrize("name", ["logit_scale", "logit_bias"])
+def test_what_cosines_are_multiplied_by(name):
+    module = small.module(init_logit_bias=-2.0)
+    damaged(getattr(module, name))
+    with pytest.raises(InputError, match="^'tiny' gives no finite numbers in the scale and bias"):
+        ClipModel(module, SimpleTokenizer(), "tiny", preprocess=PreprocessCfg(size=small.SIZE))
 
 
 def test_embeddings_of_pictures_and_texts():
