@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+# Some machines forbid Python to keep what it compiled: each process would compile all of core again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup run check test slow weights bench
 .DEFAULT_GOAL := help

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-TIERS = ("unit", "weights", "app", "browser", "slow")
+TIERS = ("unit", "processes", "weights", "app", "browser", "slow")
 
 
 def tier(item: pytest.Item) -> str:

@@ -42,21 +42,29 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def visit(chromium: Browser, fetched, tmp_path_factory) -> Iterator[Callable[..., Visit]]:
-    """Opens pages of one running app; no page may fail or ask another host for anything."""
+def address(fetched, tmp_path_factory) -> Iterator[str]:
+    """Where one app runs for all tests."""
     fetched("minilm", "focus-vit", "clip-mini")
-    visits: list[Visit] = []
     command = [sys.executable, "-m", "streamlit", "run", "app/server.py"]
     with started(command, ROOT, tmp_path_factory.mktemp("app") / "log") as address:
-        open_page = opener(chromium, address)
+        yield address
 
-        def opened(*args, **options) -> Visit:
-            visits.append(open_page(*args, **options))
-            return visits[-1]
 
-        yield opened
-        assert [error for visit in visits for error in visit.errors] == []
-        assert [url for visit in visits for url in visit.elsewhere] == []
+@pytest.fixture
+def visit(chromium: Browser, address: str) -> Iterator[Callable[..., Visit]]:
+    """Opens pages of the app; no page may fail or ask another host for anything."""
+    visits: list[Visit] = []
+    open_page = opener(chromium, address)
+
+    def opened(*args, **options) -> Visit:
+        visits.append(open_page(*args, **options))
+        return visits[-1]
+
+    yield opened
+    for visit in visits:
+        visit.page.close()  # or it would measure and ask on beside the next test
+    assert [error for visit in visits for error in visit.errors] == []
+    assert [url for visit in visits for url in visit.elsewhere] == []
 
 
 @pytest.fixture

@@ -148,6 +148,7 @@ def test_shared_choices_stay_when_the_page_changes(visit):
     expect(here.page.get_by_text("linear (cpu)")).to_be_visible(timeout=PATIENCE)
 
 
+@pytest.mark.slow
 def test_a_long_text_of_a_deep_model_is_drawn_with_a_cancel(visit, fetched):
     fetched("smollm2")
     here = visit()

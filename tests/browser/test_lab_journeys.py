@@ -114,14 +114,18 @@ def test_a_reload_in_the_middle_ends_the_process(visit):
     assert not old.is_running() or old.status() == psutil.STATUS_ZOMBIE
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"),
-    [
-        pytest.param(1280, "dark", marks=pytest.mark.slow),
-        (390, "light"),
-        pytest.param(390, "dark", marks=pytest.mark.slow),
-    ],
-)
+def test_nothing_scrolls_sideways_while_it_measures(visit):
+    here = visit(width=390)
+    here.page.goto(f"{here.page.url.rstrip('/')}/lab")
+    expect(here.page.get_by_role("button", name=say("cancel"))).to_be_visible(timeout=PATIENCE)
+    assert not here.scrolls_sideways()
+    here.page.get_by_role("button", name=say("cancel")).click()
+    expect(here.page.get_by_text(say("lab_cancelled"))).to_be_visible(timeout=PATIENCE)
+    assert not here.scrolls_sideways()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light"), (390, "dark")])
 def test_nothing_scrolls_sideways(visit, width, scheme):
     here = opened(visit, width=width, scheme=scheme)
     expect(here.page.locator('canvas[aria-label*="Attention map"]')).to_have_count(3)

@@ -69,6 +69,7 @@ def read_file(here: Visit, file: Path) -> None:
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text("The first 8,192 of")).to_be_visible(timeout=FORWARD)
     expect(here.canvas("\u206830\u2069 layers")).to_be_visible(timeout=FORWARD)
+    here.quiet()  # a page that is drawn anew closes a list
     page.get_by_role("combobox", name="Layer").click()
     page.keyboard.type("0")  # the list is long: what is not typed for is not there to click
     page.get_by_role("option", name="0", exact=True).click()

@@ -167,6 +167,7 @@ def sweep_of(plan=PLAN):
     return Sweep(found.plan(plan), model_call=found.call)
 
 
+@pytest.mark.processes
 def test_a_sweep_on_the_call_of_a_model_leaves_no_file(folder):
     run = sweep_of()
     files = set()

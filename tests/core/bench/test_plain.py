@@ -12,6 +12,7 @@ from core.bench.bars.plain import Compared, compare, here
 MORE = 3  # times
 
 
+@pytest.mark.processes
 def test_the_plain_process_imports_nothing_of_the_bench():
     asked = "\nassert not [name for name in sys.modules if name.startswith('core.bench')]"
     command = [sys.executable, "-c", plain.SCRIPT + asked, "flash", "1", "2", "8", "16"]

@@ -41,6 +41,7 @@ def test_a_sample_is_one_long_call_or_a_block_of_short_ones(monkeypatch):
     assert long.seconds == long.first >= 0.11
 
 
+@pytest.mark.processes
 def test_work_in_this_process_and_alone_takes_the_same_turns():
     here = Here(partial(sleeping, 0.01))
     assert here.turn().seconds >= 0.01
@@ -52,6 +53,7 @@ def test_work_in_this_process_and_alone_takes_the_same_turns():
     assert not process.is_running()
 
 
+@pytest.mark.processes
 def test_what_the_work_raises_over_there_is_raised_here():
     alone = Alone(failing, threads=1)
     alone.ready()
@@ -64,6 +66,7 @@ def test_what_the_work_raises_over_there_is_raised_here():
     unmade.end()
 
 
+@pytest.mark.processes
 def test_a_process_that_dies_is_noticed():
     alone = Alone(partial(sleeping, 30.0), threads=1)
     alone.ready()

@@ -60,6 +60,7 @@ def gone(pid, within=10.0):
     return True
 
 
+@pytest.mark.processes
 def test_a_tiny_sweep_tells_everything_and_leaves_nothing_behind(tmp_path):
     before, out = children(), tmp_path / "results.json"
     run = Sweep(TINY, out)
@@ -78,7 +79,7 @@ def test_a_tiny_sweep_tells_everything_and_leaves_nothing_behind(tmp_path):
     assert shares == sorted(shares)
     assert shares[-1] <= 1
     assert run.results.finished
-    assert children() == before
+    assert children() <= before  # a browser of other tests may have ended one of its own
     kept = from_json(out.read_text())
     assert kept.finished
     assert kept.plan == run.plan
@@ -159,6 +160,7 @@ def test_the_last_words_of_a_child_that_dies_are_told(monkeypatch):
     )
 
 
+@pytest.mark.processes
 def test_a_child_does_not_outlive_its_parent():
     run = Sweep(LONG)
     results = iter(run)

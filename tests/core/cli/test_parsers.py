@@ -52,6 +52,7 @@ def test_models_are_listed_without_torch():
     assert brought_by("models") == set()
 
 
+@pytest.mark.processes
 def test_a_text_is_read_without_the_libraries_for_pictures():
     code = "import core.cli.maps, core.models.loading.by_name, core.models.text.loading"
     assert brought(code).isdisjoint({"timm", "open_clip", "pandas"})

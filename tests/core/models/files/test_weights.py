@@ -171,6 +171,7 @@ def _fetch_in_child(source, cache, answers):
     answers.put((fetch("tiny", cache=cache) / "model.bin").read_bytes())
 
 
+@pytest.mark.processes
 def test_two_processes_at_once_both_get_the_whole(wheel, tmp_path):
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
