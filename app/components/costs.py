@@ -39,7 +39,7 @@ def show(result: RunResult, size: str, slot: DeltaGenerator, page: str) -> None:
         elif job.cost is None:
             st.caption(plain(job.error or say("cost_failed")))
         else:
-            _lines(result, job.cost, size)
+            _lines(result, job.cost, size, page)
 
 
 def leave(request: RunRequest, page: str) -> None:
@@ -67,15 +67,23 @@ def _watch(job: CostJob, request: RunRequest, page: str) -> None:
         st.button(say("cancel"), key=f"{page}_cost_cancel", on_click=cancel, type="tertiary")
 
 
-def _lines(result: RunResult, cost: Cost, size: str) -> None:
+def _lines(result: RunResult, cost: Cost, size: str, page: str) -> None:
     st.caption(_cost_line(result, cost, size), help=say("cost_help", passes=cost.passes))
     if cost.against_own is not None:
         st.caption(_against_line(cost.against_own), help=say("against_help"))
         mechanism = MECHANISMS[result.request.mechanism]
         if not mechanism.exact and cost.against_own.cosine > UNTESTED:
             st.caption(say("against_untested", name=mechanism.title))
+        _layers_link(result.request.model, page)
     if loaders.memory_kept():
         st.caption(say("cost_memory_kept"))
+
+
+def _layers_link(model: str, page: str) -> None:
+    """From a drift to the part of the Lab that tells which layers bear it."""
+    if st.button(say("against_layers"), key=f"{page}_to_lab", type="tertiary"):
+        st.session_state["lab_section"], st.session_state["lab_whole_model"] = "model", model
+        st.switch_page("views/lab/lab.py")
 
 
 def _cost_line(result: RunResult, cost: Cost, size: str) -> str:

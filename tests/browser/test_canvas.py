@@ -133,8 +133,9 @@ def test_long_arcs_draw_the_strongest_lines_and_say_so(show):
 def test_mosaic_tells_and_sends_the_head(show, mosaic):
     page = show(mosaic, width=390)
     page.locator(".over").hover(position=tile(page, 2, 4))
-    tip = plain(page.locator(".tip").inner_text())
-    assert tip == "layer 2, head 4\nnote"
+    head, largest, note = plain(page.locator(".tip").inner_text()).split("\n")
+    assert (head, note) == ("layer 2, head 4", "note")
+    assert largest.startswith("largest weight 0.9")  # of 49 numbers below 1
     page.locator(".over").click(position=tile(page, 1, 3))
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")

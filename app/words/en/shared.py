@@ -84,6 +84,7 @@ WORDS = {
     "call, then the cosine of the final hidden states (1 is no drift).",
     "against_untested": "{name} attends as softmax does here, so nothing of what it leaves out was "
     "tested: take an input longer than it reaches.",
+    "against_layers": "Which layers bear it? See the Lab",
     "faster": "{ratio:.2g} x faster, median of pairs ({low:.2g} to {high:.2g})",
     "slower": "{ratio:.2g} x slower, median of pairs ({low:.2g} to {high:.2g})",
     "speed_busy": "this machine is too busy to tell ({low:.2g} to {high:.2g} x as fast)",

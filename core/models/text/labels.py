@@ -81,6 +81,22 @@ def word_label(labels: Sequence[str]) -> str:
     return SHOWN_BYTES.sub(_characters, labels[0] + "".join(rest))
 
 
+def characters_of_bytes(labels: Sequence[str]) -> tuple[str, ...]:
+    """What a label's bytes are parts of, together with their neighbours; "" where nothing is."""
+    whole, parts, data = [""] * len(labels), [], b""
+    for index, label in enumerate(labels):
+        shown = SHOWN_BYTES.search(label)
+        if shown is None:
+            parts, data = [], b""
+            continue
+        parts, data = [*parts, index], data + _bytes(shown)
+        character = visible(data.decode("utf-8", "surrogateescape"))
+        if not SHOWN_BYTES.search(character):
+            whole = [character if at in parts else own for at, own in enumerate(whole)]
+            parts, data = [], b""
+    return tuple(whole)
+
+
 def _text(index: int, token: str | None, spelling: Spelling) -> str:
     """The text that a token stands for; bytes that are no UTF-8 are kept as surrogates."""
     if token is None:  # models pad their vocabulary with ids that the tokenizer never gives
@@ -142,5 +158,8 @@ def _hexadecimal(run: re.Match[str]) -> str:
 
 
 def _characters(run: re.Match[str]) -> str:
-    data = bytes.fromhex(run.group().replace("<", " ").replace(">", " "))
-    return visible(data.decode("utf-8", "surrogateescape"))
+    return visible(_bytes(run).decode("utf-8", "surrogateescape"))
+
+
+def _bytes(run: re.Match[str]) -> bytes:
+    return bytes.fromhex(run.group().replace("<", " ").replace(">", " "))

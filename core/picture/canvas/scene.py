@@ -12,6 +12,7 @@ from PIL import Image
 from core.maps.head_view import Choice, HeadView, patch_rows
 from core.models.geometry import Geometry
 from core.models.run import Run
+from core.models.text.labels import characters_of_bytes
 from core.models.vision.images import Picture
 from core.picture.canvas.encode import encode_each, encode_map
 from core.picture.canvas.views import (
@@ -64,7 +65,9 @@ def head_scene(
         scale="sqrt" if view.shown or max(view.weights.shape) > LONG else "linear",
         style=style,
     )
-    return {**data, **zoom_data(view.shown, overview)} if zoom and view.shown else data
+    if view.shown:  # its cells stand for several tokens
+        return {**data, **zoom_data(view.shown, overview)} if zoom else data
+    return {**data, **spelt(query=labels(view.queries), key=labels(view.keys))}
 
 
 def mosaic_scene(
@@ -87,11 +90,20 @@ def sentence_scenes(
     """The sentence; two of them where queries and keys are different sentences."""
     queries, keys = labels(view.queries), labels(view.keys)
     if queries == keys:
-        return [sentence_data(queries, run=run, style=style)]
+        return [{**sentence_data(queries, run=run, style=style), **spelt(key=keys)}]
     return [
-        sentence_data(queries, run=run, role="queries", style=style),
-        sentence_data(keys, run=run, role="keys", style=style),
+        {**sentence_data(queries, run=run, role="queries", style=style), **spelt(key=queries)},
+        {**sentence_data(keys, run=run, role="keys", style=style), **spelt(key=keys)},
     ]
+
+
+def spelt(**sides: list[str]) -> ViewData:
+    """For each side that has tokens that are bytes: what these are parts of, by position."""
+    found = {
+        side: {str(at): whole for at, whole in enumerate(characters_of_bytes(tokens)) if whole}
+        for side, tokens in sides.items()
+    }
+    return {"spelt": found} if any(found.values()) else {}
 
 
 def patches_scene(

@@ -72,9 +72,11 @@ def test_another_mechanism_shows_its_cost_against_the_model_s_own_and_back(open_
     assert not page.exception
     assert "linear (cpu)" in captions(page)
     assert "output cosine" in captions(page)
+    assert page.button(key="text_to_lab").label == say("against_layers")
     page.selectbox(key="shared_mechanism").set_value("own").run()
     assert "flash (cpu)" in captions(page)
     assert "output cosine" not in captions(page)
+    assert "text_to_lab" not in [button.key for button in page.button]
 
 
 def test_the_table_lists_one_row_whose_weights_sum_to_one(open_page):

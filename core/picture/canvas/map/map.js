@@ -130,7 +130,8 @@ function hoverMap(frame, view, event) {
 function tellCell(frame, view, cell, at) {
   const [key, values] = cellWords(frame, view, cell);
   const line = sayNodes(frame.data.words, key, values);
-  const lines = [line, ...positionLines(frame, cell)];
+  const lines = [line, ...positionLines(frame, cell), ...spelt(frame, "query", cell.row)];
+  if (cell.column !== cell.row) lines.push(...spelt(frame, "key", cell.column));
   showTip(frame, inRoot(frame, view.stage.over, at), lines);
 }
 

@@ -89,6 +89,15 @@ function unpin(frame, view) {
   choose(frame, "row", { query: null });
 }
 
+// What a token that is bytes is a part of, as lines of a tooltip; none for any other token.
+function spelt(frame, side, index) {
+  const whole = frame.data.spelt?.[side]?.[index];
+  if (!whole) return [];
+  const { queries, keys } = frame.data;
+  const token = (side === "query" ? queries : keys)[index];
+  return [sayNodes(frame.data.words, "bytes_of", { token, whole })];
+}
+
 // What there is to say about one cell: key of the sentence and the values in it.
 function cellWords(frame, view, { row, column }) {
   const { queries, keys } = frame.data;

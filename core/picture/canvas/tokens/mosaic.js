@@ -2,9 +2,10 @@
 
 function mountMosaic(frame) {
   const stage = openStage();
+  const legend = element("div", "legend");
   const caption = element("p", "caption");
-  frame.content.append(stage.node, caption);
-  const view = { stage, caption, grids: null, grid: null, sent: undefined };
+  frame.content.append(stage.node, legend, caption);
+  const view = { stage, legend, caption, scale: "own", grids: null, grid: null, sent: undefined };
   view.marks = { chosen: null, hovered: null, cursor: null };
   view.redraw = () => view.grid && drawHeadMarks(frame, stage.over, view.grid, view.marks);
   view.draw = () => drawMosaic(frame, view);
@@ -17,7 +18,7 @@ function mountMosaic(frame) {
     marks: view.marks,
     redraw: view.redraw,
     pick: (head) => pickMosaicHead(frame, view, head),
-    describe: (head) => mosaicTip(frame, head),
+    describe: (head) => mosaicTip(frame, view, head),
   });
   return view;
 }
@@ -29,7 +30,6 @@ async function updateMosaic(frame, view) {
   view.grids = grids;
   const [layers, heads] = view.grids.shape;
   view.stage.over.setAttribute("aria-label", phrase(frame, "mosaic_label", { layers, heads }));
-  view.caption.textContent = phrase(frame, "mosaic_hint");
   const selected = JSON.stringify(data.selected);
   if (view.sent !== selected) view.marks.chosen = data.selected;
   view.sent = selected;
@@ -50,8 +50,10 @@ function pickMosaicHead(frame, view, head) {
   choose(frame, "head", head);
 }
 
-function mosaicTip(frame, head) {
+function mosaicTip(frame, view, head) {
   const lines = [[phrase(frame, "head", head)]];
+  const top = view.grids?.tops[head.layer * view.grids.shape[1] + head.head];
+  if (top !== undefined) lines.push([phrase(frame, "mosaic_top", { top: shortNumber(top) })]);
   const note = frame.data.notes?.[head.layer]?.[head.head];
   if (note) lines.push([element("span", "quiet", note)]);
   return lines;
@@ -69,7 +71,25 @@ function drawMosaic(frame, view) {
   for (let index = 0; index < layers * heads; index += 1) {
     drawThumbnail(frame, context, view, index, table);
   }
+  drawMosaicLegend(frame, view);
   view.redraw();
+}
+
+// What the strongest colour of a head stands for: its own largest weight, or that of all heads.
+function thumbnailTop(view, index) {
+  return view.scale === "own" ? view.grids.tops[index] : Math.max(...view.grids.tops);
+}
+
+function drawMosaicLegend(frame, view) {
+  const top = shortNumber(Math.max(...view.grids.tops));
+  view.caption.textContent = phrase(frame, `mosaic_hint_${view.scale}`, { top });
+  const choices = ["own", "one"].map((scale) => [scale, phrase(frame, `mosaic_scale_${scale}`)]);
+  const group = segmented(phrase(frame, "mosaic_scale"), choices, view.scale, (scale) => {
+    view.scale = scale;
+    view.draw();
+    view.legend.querySelector("[aria-pressed=true]").focus();
+  });
+  view.legend.replaceChildren(group);
 }
 
 function drawThumbnail(frame, context, view, index, table) {
@@ -79,7 +99,7 @@ function drawThumbnail(frame, context, view, index, table) {
   const values = view.grids.values.subarray(index * size, (index + 1) * size);
   const pixels = [box.height, box.width].map((length) => Math.round(length * pixelRatio()));
   const small = shrunk(values, rows, columns, ...pixels);
-  const image = cellsImage(small, view.grids.tops[index], "sqrt", table);
+  const image = cellsImage(small, thumbnailTop(view, index), "sqrt", table);
   context.drawImage(image, box.x, box.y, box.width, box.height);
   context.strokeStyle = css(frame.theme.line);
   context.strokeRect(box.x - 0.5, box.y - 0.5, box.width + 1, box.height + 1);

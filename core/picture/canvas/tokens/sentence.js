@@ -63,12 +63,19 @@ function shadeTokens(frame, view) {
   const top = weights?.reduce((most, weight) => Math.max(most, weight), 0) ?? 0;
   Array.from(view.list.children).forEach((node, index) => {
     shadeChip(node, weights?.[index], top, table);
-    node.title = view.row?.texts?.[index] ?? "";
+    node.title = chipTitle(frame, view, index);
     const isPinned = data.role !== "keys" && view.row?.query === index;
     node.classList.toggle("pinned", isPinned);
     if (node.tagName === "BUTTON") node.setAttribute("aria-pressed", String(isPinned));
   });
   view.hint.textContent = sentenceHint(frame, view.row, top);
+}
+
+function chipTitle(frame, view, index) {
+  const whole = frame.data.spelt?.key?.[index];
+  const token = frame.data.tokens[index];
+  const parts = whole ? [phrase(frame, "bytes_of", { token, whole })] : [];
+  return [view.row?.texts?.[index], ...parts].filter(Boolean).join(" · ");
 }
 
 function shadeChip(node, weight, top, table) {

@@ -6,7 +6,14 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
 from core.maps.words import without, words, words_view
-from core.models.text.labels import BYTE_OF, token_labels, visible, word_ids, word_label
+from core.models.text.labels import (
+    BYTE_OF,
+    characters_of_bytes,
+    token_labels,
+    visible,
+    word_ids,
+    word_label,
+)
 from core.types import Position
 
 MIXED = "café 🙂 שלום Ω"
@@ -209,3 +216,17 @@ def test_a_row_that_looked_only_at_hidden_positions_becomes_zero():
 def test_hiding_everything_leaves_an_empty_map():
     nothing = np.zeros(4, dtype=bool)
     assert without(MAP, nothing, nothing).shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "wholes"),
+    [
+        # 动 is E5 8A A8, 🙂 is F0 9F 99 82
+        (("a", "<E5 8A>", "<A8>", "b"), ("", "动", "动", "")),
+        (("␣<F0 9F>", "<99>", "<82>", "<E5>", "<8A A8>"), ("🙂", "🙂", "🙂", "动", "动")),
+        (("<E5>", "x", "<8A A8>"), ("", "", "")),  # bytes that were never one character
+        (("<E5 8A>", "<A8>", "<E5>"), ("动", "动", "")),  # the last one is cut off
+    ],
+)
+def test_bytes_are_told_what_they_are_parts_of(labels, wholes):
+    assert characters_of_bytes(labels) == wholes
