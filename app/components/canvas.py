@@ -8,7 +8,7 @@ import streamlit as st
 from app.components.canvas_script import WAITING
 from core.maps.regions import Region
 from core.picture.canvas.packing import packed
-from core.picture.canvas.views import Head, ViewData
+from core.picture.canvas.views import Head, Scale, ViewData
 
 Callback = Callable[[], None]
 
@@ -37,14 +37,21 @@ def head_map(
     key: str,
     on_row_change: Callback = ignore,
     on_region_change: Callback = ignore,
+    on_scale_change: Callback = ignore,
 ) -> None:
-    """Show one head as map or arcs (`map_data`); `row_of` reads the pinned row.
+    """Show one head as map or arcs (`map_data`); `row_of` reads the pinned row, `scale_of` how
+    colour follows the weight.
 
     Of a long text (`zoom_data`) `cell_of` reads the cell that was clicked, and `region_of` the
     region that is wanted.
     """
-    how = {"on_row_change": on_row_change, "on_region_change": on_region_change}
-    CANVAS(data=packed(data), key=key, **how)
+    CANVAS(
+        data=packed(data),
+        key=key,
+        on_row_change=on_row_change,
+        on_region_change=on_region_change,
+        on_scale_change=on_scale_change,
+    )
 
 
 def excerpt(data: ViewData, *, key: str, on_row_change: Callback = ignore) -> None:
@@ -84,6 +91,11 @@ def head_of(state: Mapping[str, int] | None) -> Head | None:
 def row_of(state: Mapping[str, int | None] | None) -> int | None:
     """The browser's pinned row."""
     return None if state is None else state["query"]
+
+
+def scale_of(state: Mapping[str, Scale] | None) -> Scale | None:
+    """The scale that the visitor chose for the map's colours."""
+    return None if state is None else state["scale"]
 
 
 def cell_of(state: Mapping[str, list[int] | None] | None) -> Region | None:

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import streamlit as st
+
+from app.components import canvas
 from app.components.state import PageState, state_of
 from app.services.runs import RunResult
 from core.maps.head_view import Choice, HeadView
@@ -40,3 +43,7 @@ class HeadPanel:
     def keys(self) -> tuple[Position, ...]:
         """All keys of the sentence."""
         return self.result.run.prepared.groups[self.choice.group].keys[self.choice.item]
+
+    def remember_scale(self, key: str) -> None:
+        """Keep what the colours of the canvas `key` were told to follow: files are made so too."""
+        self.state.heads.scale = canvas.scale_of(st.session_state[key].scale)

@@ -13,7 +13,7 @@ from app.services.jobs.job import Job
 from app.services.pictures import PictureRef
 from app.services.requests import Request, RunRequest
 from core.maps.regions import Region
-from core.picture.canvas.views import Head
+from core.picture.canvas.views import Head, Scale
 
 ValueT = TypeVar("ValueT")
 JobT = TypeVar("JobT", bound=Job)
@@ -68,6 +68,8 @@ class HeadsState:
     model: str | None = None  # whose first layer and head were opened
     pin: Pin | None = None
     initial_row: Initial[int | None] = field(default_factory=Initial)
+    scale: Scale | None = None  # by which colour follows the weight, once it was chosen
+    initial_scale: Initial[Scale | None] = field(default_factory=Initial)
 
 
 @dataclass

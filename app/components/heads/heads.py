@@ -9,16 +9,15 @@ from streamlit.delta_generator import DeltaGenerator
 from app.components import canvas, sidebar
 from app.components import page as components_page
 from app.components.head_panel import HeadPanel
-from app.components.heads import downloads, mosaics
+from app.components.heads import downloads, mosaics, pins
 from app.components.long_text import map as long_map
 from app.components.long_text import row as long_row
-from app.components.state import Pin, state_of
+from app.components.state import state_of
 from app.services.runs import RunResult
 from app.words import plain, say
 from core.maps import head_view
 from core.maps.head_view import Choice
 from core.models import MODELS
-from core.models.text.labels import CONTINUES, SPACE
 from core.picture.canvas.scene import head_scene, labels, sentence_scenes
 
 MANY = 8  # sentences up to which each has a button of its own
@@ -63,7 +62,7 @@ def show(result: RunResult, item: int, stale: bool, page: str, pin: str | None =
         with right:
             st.subheader(say("one_head", layer=choice.layer, head=choice.head))
             show_head(panel, pin)
-            downloads.of_head(panel)
+            downloads.of_head(panel, pins.pinned(panel, pin))
         with mosaic_place:
             st.subheader(say("all_heads"))
             mosaics.show(panel)
@@ -162,40 +161,26 @@ def show_head(panel: HeadPanel, pin: str | None) -> None:
         else:
             long_map.show(panel, form)
         return
-    row = pinned(panel, pin)
+    row = pins.pinned(panel, pin)
     if form == "table":
         table(panel, row)
         return
-    row = panel.state.heads.initial_row.of((panel.name, form), row)
+    state, key = panel.state.heads, f"{panel.page}_map"
     scene = head_scene(
-        panel.view, panel.choice, run=panel.name, form=form, query=row, style=panel.style
+        panel.view,
+        panel.choice,
+        run=panel.name,
+        form=form,
+        query=state.initial_row.of((panel.name, form), row),
+        scale=state.initial_scale.of((panel.name, form), state.scale),
+        style=panel.style,
     )
-    canvas.head_map(scene, key=f"{panel.page}_map", on_row_change=lambda: remember_pin(panel))
-
-
-def pinned(panel: HeadPanel, pin: str | None) -> int | None:
-    """The row of the token that the visitor pinned, where this map has it; at first, `pin`'s."""
-    last = panel.state.heads.pin or (pin and Pin(pin))
-    if not last or last.token is None:
-        return None
-    names = [bare(label) for label in labels(panel.view.queries)]
-    rows = [row for row, name in enumerate(names) if name == last.token]
-    return rows[min(last.place, len(rows) - 1)] if rows else None
-
-
-def remember_pin(panel: HeadPanel) -> None:
-    """Remember the pinned token, so that it outlives a change of mechanism, model or sentence."""
-    row = canvas.row_of(st.session_state[f"{panel.page}_map"].row)
-    names = [bare(label) for label in labels(panel.view.queries)]
-    if row is None or row >= len(names):
-        panel.state.heads.pin = Pin(None)
-        return
-    panel.state.heads.pin = Pin(names[row], names[:row].count(names[row]))
-
-
-def bare(label: str) -> str:
-    """A token's label without the signs of its tokenizer: spaces and 'goes on'."""
-    return label.replace(SPACE, "").removeprefix(CONTINUES) or label
+    canvas.head_map(
+        scene,
+        key=key,
+        on_row_change=lambda: pins.remember_pin(panel),
+        on_scale_change=lambda: panel.remember_scale(key),
+    )
 
 
 def shared_key(panel: HeadPanel) -> str:

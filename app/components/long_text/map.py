@@ -43,6 +43,7 @@ def show(panel: HeadPanel, form: str) -> None:
         form=form,
         # The excerpt tells the browser of every later token.
         query=panel.state.long_text.initial_token.of((panel.name, form), token),
+        scale=panel.state.heads.initial_scale.of((panel.name, form), panel.state.heads.scale),
         zoom=True,
         overview=None if mosaic is None else mosaic[choice.layer, choice.head],
         style=panel.style,
@@ -52,6 +53,7 @@ def show(panel: HeadPanel, form: str) -> None:
         key=f"{page}_long_map",
         on_row_change=lambda: _take_cell(panel),
         on_region_change=lambda: _take_region(panel),
+        on_scale_change=lambda: panel.remember_scale(f"{page}_long_map"),
     )
 
 

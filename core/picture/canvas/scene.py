@@ -19,6 +19,7 @@ from core.picture.canvas.views import (
     CanvasStyle,
     Head,
     Photo,
+    Scale,
     ViewData,
     heat_data,
     map_data,
@@ -44,6 +45,7 @@ def head_scene(
     run: str,
     form: Literal["map", "arcs"] = "map",
     query: int | None = None,
+    scale: Scale | None = None,
     zoom: bool = False,
     overview: Float[np.ndarray, "q_cell k_cell"] | None = None,
     style: CanvasStyle = CanvasStyle(),  # noqa: B008 immutable
@@ -61,13 +63,17 @@ def head_scene(
         view=form,
         selected=Head(choice.layer, choice.head),
         query=query,
-        # Many small weights: on a linear scale a long text looks empty. Zooming changes no scale.
-        scale="sqrt" if view.shown or max(view.weights.shape) > LONG else "linear",
+        scale=scale or first_scale(view),
         style=style,
     )
     if view.shown:  # its cells stand for several tokens
         return {**data, **zoom_data(view.shown, overview)} if zoom else data
     return {**data, **spelt(query=labels(view.queries), key=labels(view.keys))}
+
+
+def first_scale(view: HeadView) -> Scale:
+    """On a linear scale the many small weights of a long text look empty; zooming changes none."""
+    return "sqrt" if view.shown or max(view.weights.shape) > LONG else "linear"
 
 
 def mosaic_scene(

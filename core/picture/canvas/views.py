@@ -15,6 +15,7 @@ from core.picture.colours.heat_scale import HeatScale, Middle, heat_scale
 from core.picture.colours.palettes import ON_DARK, ON_LIGHT, diverging_table, known, packed
 
 ViewData = dict[str, Any]
+Scale = Literal["linear", "sqrt"]  # what colour follows: the weight, or its root
 
 
 class Head(NamedTuple):
@@ -83,7 +84,7 @@ def map_data(
     view: Literal["map", "arcs"] = "map",
     selected: Head | None = None,
     query: int | None = None,
-    scale: Literal["linear", "sqrt"] = "linear",
+    scale: Scale = "linear",
     style: CanvasStyle = CanvasStyle(),  # noqa: B008 immutable
 ) -> ViewData:
     """One head: `weights` is `encode_map`; `selected` is told to the mosaics of the same run.

@@ -13,15 +13,18 @@ from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, PowerNorm
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from PIL import Image
 
 from core.maps.labelled import LabelledMap, Provenance
+from core.picture.canvas.views import Scale
 from core.picture.colours.palettes import table
 
 MAX_TICKS = 48  # more labels than this on an axis cannot be read; every n-th is drawn
 MAX_LETTERS = 20  # of a label on an axis: a longer one would leave no room for the map
 LETTERS_AN_INCH = 12  # of a title; more would not fit
 PICTURE_INCHES = 8  # the longer side of a picture
+PINNED = "#d9480f"  # the accent of a white page
 BLEND = 72  # table entries over which white turns into the palette, as in canvas/base/colours.js
 
 
@@ -56,15 +59,27 @@ def to_csv(labelled: LabelledMap) -> bytes:
     return file.getvalue().encode("utf-8-sig", errors="replace")
 
 
-def to_png(labelled: LabelledMap, palette: str = "cividis") -> bytes:
-    """The map with both axes named, a scale with numbers and the provenance at the foot."""
+def to_png(
+    labelled: LabelledMap,
+    palette: str = "cividis",
+    *,
+    pin: int | None = None,
+    scale: Scale = "linear",
+) -> bytes:
+    """The map with both axes named, a scale with numbers, the provenance, and a frame round a row.
+
+    `scale` says whether colour follows the weight or its square root.
+    """
     figure = Figure(figsize=(8, 7.4), dpi=150, layout="constrained")
     axes = figure.subplots()
     top = max(float(labelled.weights.max(initial=0.0)), 1e-12)
     colours = paper_colours(palette)
-    picture = axes.imshow(
-        labelled.weights, cmap=colours, vmin=0.0, vmax=top, interpolation="nearest"
-    )
+    norm = PowerNorm(0.5 if scale == "sqrt" else 1.0, 0.0, top)
+    picture = axes.imshow(labelled.weights, cmap=colours, norm=norm, interpolation="nearest")
+    if pin is not None:
+        wide = labelled.weights.shape[1]
+        frame = Rectangle((-0.5, pin - 0.5), wide, 1, fill=False, edgecolor=PINNED, linewidth=1.5)
+        axes.add_patch(frame)
     label_axis(axes.xaxis, labelled.columns, rotation=90)
     label_axis(axes.yaxis, labelled.rows, rotation=0)
     axes.set_xlabel("keys")

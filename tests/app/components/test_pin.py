@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.components.heads.heads import bare, pinned
+from app.components.heads.pins import bare, pinned
 from app.components.state import Pin
 from core.types import Position
 

@@ -62,6 +62,7 @@ function scaleSwitch(frame, view) {
   const choices = ["linear", "sqrt"].map((scale) => [scale, phrase(frame, `scale_${scale}`)]);
   return segmented(phrase(frame, "scale_title"), choices, frame.scale, (scale) => {
     frame.scale = scale;
+    choose(frame, "scale", { scale });
     view.draw();
     view.legend.querySelector("[aria-pressed=true]").focus();
   });
