@@ -7,15 +7,18 @@ import streamlit as st
 
 from app.services import loaders
 from app.services.pictures import PictureRef
-from app.services.requests import Callbacks, RunRequest
+from app.services.requests import SILENT, Callbacks, RunRequest
 from app.services.service import Service
 from app.services.store import Store
 from core.maps.choices import of_all_heads
 from core.maps.head_view import Choice, mosaic_view
 from core.models.run import Run
+from core.models.text.next_token import likely_after
+from core.types import Prediction
 
 RUN_BYTES = 2_000_000_000  # q and k of the latest runs
 MOSAIC_BYTES = 200_000_000
+NEXT_TOKENS = 8  # as many bars as one looks at
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,16 @@ def make_run(request: RunRequest, picture: PictureRef | None, callbacks: Callbac
             on_call=lambda share: callbacks.on_progress("running", share),
         )
     return RunResult(request, run)
+
+
+def next_tokens(result: RunResult, item: int, position: int) -> tuple[Prediction, ...]:
+    """The likeliest tokens after a position of a decoder's text.
+
+    One row through the model's head takes milliseconds: it waits in no queue.
+    """
+    model = loaders.reader_for(result.request, SILENT)
+    where = {"item": item, "position": position, "most": NEXT_TOKENS}
+    return likely_after(model.module, model.tokenizer, result.run, **where)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.components import canvas, sidebar
 from app.components import page as components_page
 from app.components.head_panel import HeadPanel
-from app.components.heads import downloads, mosaics, pins
+from app.components.heads import downloads, mosaics, next_tokens, pins
 from app.components.long_text import map as long_map
 from app.components.long_text import row as long_row
 from app.components.state import state_of
@@ -66,6 +66,7 @@ def show(result: RunResult, item: int, stale: bool, page: str, pin: str | None =
         with mosaic_place:
             st.subheader(say("all_heads"))
             mosaics.show(panel)
+        next_tokens.show(panel, pin)
 
 
 def options(result: RunResult, item: int, page: str) -> Choice:

@@ -25,6 +25,13 @@ WORDS = {
     "text_kind": "Attention",
     "text_cut": "Not read by the model ({characters:,} characters); it begins:",
     "text_next": "Next token: {tokens}",
+    "next_title": "What would come next",
+    "next_after": "After the token",
+    "next_position": "After the token (0 to {last})",
+    "next_after_help": "The token that you pin, or any other. The model has read up to it, and "
+    "the bars are its own probabilities.",
+    "next_token": "token",
+    "next_probability": "probability",
     "all_heads": "All heads",
     "undrawn": "Not drawn: cancelled. Choose a layer and a head below, or press Run to draw them.",
     "drawing_later": "Of a long text these take a moment …",

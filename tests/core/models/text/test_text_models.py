@@ -7,7 +7,7 @@ import transformers as hf
 from core.errors import InputError
 from core.models.text.facts import start_token, trunk
 from core.models.text.model import TextModel
-from core.models.text.next_token import next_logits
+from core.models.text.next_token import likely_after, next_logits
 from tests.core.models.text.tiny_text import (
     CAT,
     DECODERS,
@@ -52,6 +52,20 @@ def test_next_scores_are_those_of_the_whole_model(name):
     outputs = trunk(model.module)(ids, use_cache=False)
     scores = next_logits(model.module, outputs, torch.tensor([6]))
     torch.testing.assert_close(scores, model.module(ids).logits[:, 6], atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_next_tokens_of_any_position_are_those_of_the_whole_model(side):
+    model = decoder("llama", padding_side=side)
+    run = model.run(["cat", "the cat"])
+    ids = torch.tensor([model.tokenizer("cat").input_ids])
+    expected = model.module(ids).logits[0, 1].softmax(dim=-1).topk(3).values
+    where = {"item": 0, "position": 1, "most": 3}
+    found = likely_after(model.module, model.tokenizer, run, **where)
+    probability = torch.tensor([likely.probability for likely in found])
+    torch.testing.assert_close(probability, expected, atol=1e-6, rtol=1e-4)
+    with pytest.raises(ValueError, match="from 0 to 2 was wanted; 3 came"):
+        likely_after(model.module, model.tokenizer, run, **where | {"position": 3})
 
 
 def test_a_decoder_without_a_head_predicts_nothing():
