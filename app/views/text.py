@@ -7,6 +7,7 @@ import streamlit as st
 from app.components import costs, page, pickers, progress, sidebar
 from app.components.heads import heads, mosaics
 from app.components.long_text import files
+from app.components.text_input import draft
 from app.services import runs
 from app.services.requests import RunRequest
 from app.services.runs import RunResult
@@ -62,6 +63,7 @@ def form() -> RunRequest:
             if st.form_submit_button(say("run"), type="primary", key="text_run", width="stretch"):
                 progress.start_again("text")
                 files.leave_if_typed("text")
+    draft.keep("text_text")
     files.show_attached("text")
     attached = files.attached("text")
     if attached is not None:

@@ -5,6 +5,7 @@ WORDS = {
     "text_label": "Your sentences or your text",
     "text_help": "A sentence a line: several become one padded batch, and you choose the one to "
     "look at. One text: line ends are read too, as in a function or a paragraph.",
+    "not_run_yet": "Not run yet: the map below is of the words before. Press Run.",
     "text_split": "Lines are",
     "text_split_lines": "a sentence each",
     "text_split_one": "one text",

@@ -1,0 +1,1 @@
+"""Text input: what was typed and not run yet."""
